@@ -1,0 +1,8 @@
+"""What crosses the wire: exchanges, rings, copies between chunks. Functions of one chunk and mesh axis names."""
+
+from tpufft.collectives.copy import copy_fragments
+from tpufft.collectives.exchange import exchange
+from tpufft.collectives.ring import ring_product
+from tpufft.collectives.wire import axis_name, send_whole
+
+__all__ = ["axis_name", "copy_fragments", "exchange", "ring_product", "send_whole"]

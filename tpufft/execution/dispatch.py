@@ -1,0 +1,109 @@
+"""Compiled programs, and the one place where they are started.
+
+Every program is traced and compiled once for its operator, argument layout and donation. On a mesh of several CPU
+devices a call waits until its program has ended: with many collective programs in flight, the host's thread pool can
+run out of threads while each program waits for its other devices, which ends the process.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import warnings
+from collections.abc import Callable
+from contextlib import nullcontext
+
+import jax
+import numpy as np
+from jax.sharding import AxisType, Mesh, NamedSharding, Sharding
+
+from tpufft.cluster import deadlock_risk
+from tpufft.execution.operator import Bound, Operator, visible_layout
+from tpufft.execution.rules import run
+from tpufft.layout import AnyMesh, Layout
+
+_ONE_AT_A_TIME = threading.Lock()
+
+
+def call(operator: Operator, x: jax.Array, *, donate: bool = False) -> jax.Array:
+    """Apply an operator to a concrete array."""
+    return _entry(operator, x.shape, x.dtype, x.sharding, donate)(x)
+
+
+def traced(bound: Bound, x: jax.Array) -> jax.Array:
+    """The operator as JAX operations on a global array: one ``shard_map``, then the declared chunking."""
+    program = bound.program
+    platform = mesh_platform(bound.in_layout.mesh)
+    mapped = jax.shard_map(
+        functools.partial(run, program, platform=platform),
+        mesh=program.in_layout.mesh,
+        in_specs=program.in_layout.partition_spec,
+        out_specs=program.out_layout.partition_spec,
+    )
+    return _declared(mapped(_declared(x, program.in_layout)), bound.out_layout)
+
+
+def compiled_function(bound: Bound, *, donate: bool = False) -> Callable[[jax.Array], jax.Array]:
+    """The operator as a jitted function of a global array in its input layout.
+
+    With `donate` the result takes the argument's buffer, where both are of one size.
+    """
+    donate = donate and bound.in_layout.chunk_bytes == bound.out_layout.chunk_bytes
+    return jax.jit(
+        functools.partial(traced, bound),
+        in_shardings=bound.in_layout.sharding,
+        out_shardings=bound.out_layout.sharding,
+        donate_argnums=(0,) if donate else (),
+    )
+
+
+def mesh_platform(mesh: AnyMesh) -> str:
+    """The platform of a mesh's devices; of the default backend where the mesh does not tell."""
+    if isinstance(mesh, Mesh):
+        return mesh.devices.flat[0].platform
+    described = mesh.abstract_device
+    return (described.platform if described is not None else None) or jax.default_backend()
+
+
+@functools.lru_cache(maxsize=1024)
+def _entry(
+    operator: Operator, shape: tuple[int, ...], dtype: np.dtype, sharding: Sharding, donate: bool
+) -> Callable[[jax.Array], jax.Array]:
+    named = isinstance(sharding, NamedSharding)
+    visible = Layout.of(shape, dtype, sharding.mesh, sharding.spec) if named else None
+    bound = operator.bound(visible, tracing=False)
+    function = compiled_function(bound, donate=donate)
+    target = bound.in_layout.sharding
+    moves = not sharding.is_equivalent_to(target, len(shape))
+    waits = bound.in_layout.device_count > 1 and mesh_platform(bound.in_layout.mesh) == "cpu"
+    if waits:
+        _warn_of_deadlock(bound.in_layout.device_count)
+
+    def start(x: jax.Array) -> jax.Array:
+        if moves:
+            x = jax.device_put(x, target)
+        with _ONE_AT_A_TIME if waits else nullcontext():
+            y = function(x)
+            return y.block_until_ready() if waits else y
+
+    return start
+
+
+@functools.lru_cache(maxsize=1)
+def _warn_of_deadlock(device_count: int) -> None:
+    if deadlock_risk(device_count):
+        warnings.warn(
+            f"{device_count} CPU devices share too few threads: calls of tpufft are safe, but a loop over your own "
+            "jitted functions with collectives can abort this process. Start with tpufft.virtual_devices(n), or set "
+            f"NPROC={2 * device_count} in the environment, before the first use of JAX.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
+
+def _declared(x: jax.Array, layout: Layout) -> jax.Array:
+    """`x` with the chunking of `layout` in its type, where types carry it; no data moves."""
+    visible = visible_layout(x) if isinstance(x, jax.core.Tracer) else None
+    if visible is None or visible.spec == layout.spec or AxisType.Explicit not in layout.mesh.axis_types:
+        return x
+    return jax.sharding.reshard(x, NamedSharding(visible.mesh, layout.partition_spec))  # type: ignore[arg-type]

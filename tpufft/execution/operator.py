@@ -1,0 +1,69 @@
+"""What the linear primitive needs to know of a transform: the interface that ``planning`` fills."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import jax
+import numpy as np
+from jax.sharding import AxisType, NamedSharding
+
+from tpufft.layout import AxisNames, Layout
+from tpufft.steps import Program
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A transform with its layouts and the steps between them.
+
+    Parameters
+    ----------
+    in_layout, out_layout : Layout
+        As the caller's specs say, mesh axes of size 1 included.
+    program : Program
+        The steps, between the same layouts without such axes.
+    """
+
+    in_layout: Layout
+    program: Program
+    out_layout: Layout
+
+    def transposed(self) -> Bound:
+        """The transposed matrix."""
+        return Bound(self.out_layout, self.program.transposed(), self.in_layout)
+
+
+class Operator(Protocol):
+    """A linear map on arrays: hashable, comparable, independent of data."""
+
+    def result(self, shape: tuple[int, ...], dtype: np.dtype) -> tuple[tuple[int, ...], np.dtype]:
+        """Shape and dtype of the result for an argument of the given ones."""
+        ...
+
+    def bound(self, visible: Layout | None, *, tracing: bool) -> Bound:
+        """Layouts and steps, for an argument whose layout is `visible` (None: it does not show)."""
+        ...
+
+    def located(self, visible: Layout | None) -> Operator:
+        """The same map, with the argument's layout remembered."""
+        ...
+
+    def transposed(self) -> Operator:
+        """The transposed map."""
+        ...
+
+    def batched(self, axis: int, size: int, names: AxisNames | None) -> Operator:
+        """The same map on arrays with one more axis, split over `names` (None: as the array shows)."""
+        ...
+
+
+def visible_layout(x: jax.Array | jax.core.ShapedArray) -> Layout | None:
+    """The layout that an array shows: a concrete array's sharding, or a tracer's type on an Explicit mesh."""
+    concrete = isinstance(x, jax.Array) and not isinstance(x, jax.core.Tracer)
+    sharding = x.sharding if concrete or isinstance(x, jax.core.ShapedArray) else jax.typeof(x).sharding
+    if not isinstance(sharding, NamedSharding) or sharding.mesh.empty:
+        return None
+    if not concrete and AxisType.Explicit not in sharding.mesh.axis_types:
+        return None
+    return Layout.of(x.shape, x.dtype, sharding.mesh, sharding.spec)

@@ -1,0 +1,78 @@
+"""The one linear primitive that runs every plan.
+
+Forward derivatives bind it again on the tangent, reverse ones bind the transposed operator, ``vmap`` gives the operator
+one more axis. Where the argument is a concrete array, its own sharding is read when the primitive is evaluated, which
+is the only place where eager derivatives show it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+from jax.core import ShapedArray
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
+from jax.sharding import NamedSharding
+
+from tpufft.execution import dispatch
+from tpufft.execution.operator import Operator, visible_layout
+
+transform_p = Primitive("tpufft")
+
+
+def apply(operator: Operator, x: jax.Array) -> jax.Array:
+    """Apply an operator to an array or a tracer."""
+    return transform_p.bind(x, operator=operator)
+
+
+def _impl(x: jax.Array, *, operator: Operator) -> jax.Array:
+    return dispatch.call(operator, x)
+
+
+def _abstract(x: ShapedArray, *, operator: Operator) -> ShapedArray:
+    shape, dtype = operator.result(x.shape, x.dtype)
+    visible = visible_layout(x)
+    if visible is None:
+        return ShapedArray(shape, dtype)
+    out = operator.bound(visible, tracing=True).out_layout
+    return ShapedArray(shape, dtype, sharding=NamedSharding(x.sharding.mesh, out.partition_spec))
+
+
+def _lowered(x: jax.Array, *, operator: Operator) -> jax.Array:
+    return dispatch.traced(operator.bound(visible_layout(x), tracing=True), x)
+
+
+def _jvp(primals: tuple[Any], tangents: tuple[Any], *, operator: Operator) -> tuple[Any, Any]:
+    (x,), (dx,) = primals, tangents
+    y = apply(operator, x)
+    if type(dx) is ad.Zero:
+        return y, ad.Zero.from_primal_value(y)
+    # The primal shows where its tangent lives; a cotangent may later come without any sharding.
+    located = operator.located(visible_layout(x)) if isinstance(x, jax.Array) else operator
+    return y, apply(located, dx)
+
+
+def _transpose(cotangent: Any, x: Any, *, operator: Operator) -> list[Any]:
+    del x
+    if type(cotangent) is ad.Zero:
+        return [None]
+    return [apply(operator.transposed(), cotangent)]
+
+
+def _batch(axis_data: Any, args: Any, dims: Any, *, operator: Operator) -> tuple[Any, int | None]:
+    (x,), (dim,) = args, dims
+    if dim is None:
+        return apply(operator, x), None
+    names = axis_data.spmd_name
+    if names is not None and not isinstance(names, tuple):
+        names = (names,)
+    return apply(operator.batched(dim, x.shape[dim], names), x), dim
+
+
+transform_p.def_impl(_impl)
+transform_p.def_abstract_eval(_abstract)
+mlir.register_lowering(transform_p, mlir.lower_fun(_lowered, multiple_results=False))
+ad.primitive_jvps[transform_p] = _jvp
+ad.primitive_transposes[transform_p] = _transpose
+batching.fancy_primitive_batchers[transform_p] = _batch

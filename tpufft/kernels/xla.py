@@ -1,0 +1,25 @@
+"""The kernel `xla`: the compiler's own FFT of one device's chunk."""
+
+from __future__ import annotations
+
+import math
+
+import jax
+import jax.numpy as jnp
+
+from tpufft.steps import Precision
+
+
+def transform(x: jax.Array, axes: tuple[int, ...], *, inverse: bool, scale: float, precision: Precision) -> jax.Array:
+    """The DFT of `x` along `axes` times `scale`; `precision` has no meaning here and must be None."""
+    if precision is not None:
+        raise ValueError(f"precision={precision!r}: kernel='xla' has no choice of precision; use kernel='matmul'")
+    if not inverse:
+        return _scaled(jnp.fft.fftn(x, axes=axes), scale)
+    # The compiler divides by the length anyway, so that the usual inverse costs no pass of its own.
+    length = math.prod(x.shape[axis] for axis in axes)
+    return _scaled(jnp.fft.ifftn(x, axes=axes), scale * length)
+
+
+def _scaled(x: jax.Array, factor: float) -> jax.Array:
+    return x if math.isclose(factor, 1.0, rel_tol=1e-15) else x * jnp.asarray(factor, jnp.finfo(x.dtype).dtype)

@@ -1,0 +1,30 @@
+"""Candidates, cost, choice, and the plan that comes of it."""
+
+from tpufft.planning.plan import Plan, frequencies, make_plan
+from tpufft.planning.problem import (
+    TRANSFORMS,
+    Problem,
+    asked_dtype,
+    check_axis,
+    check_word,
+    computing_dtype,
+    shift_problem,
+    transform_problem,
+)
+from tpufft.planning.request import Request, default_mesh
+
+__all__ = [
+    "TRANSFORMS",
+    "Plan",
+    "Problem",
+    "Request",
+    "asked_dtype",
+    "check_axis",
+    "check_word",
+    "computing_dtype",
+    "default_mesh",
+    "frequencies",
+    "make_plan",
+    "shift_problem",
+    "transform_problem",
+]

@@ -1,0 +1,145 @@
+"""What steps cost: FLOPs, passes over memory, bytes on the wire, latency; and from them seconds on a machine."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from tpufft.kernels import KERNELS, matmul
+from tpufft.layout import Layout
+from tpufft.planning.machine import Machine
+from tpufft.steps import (
+    Copy,
+    Deinterleave,
+    Exchange,
+    Interleave,
+    Local,
+    Pad,
+    Program,
+    Ring,
+    Step,
+    Trim,
+    Twiddle,
+)
+
+
+@dataclass(frozen=True)
+class StepCost:
+    """One step on one device.
+
+    Parameters
+    ----------
+    flops : float
+        Arithmetic.
+    memory_bytes : float
+        Bytes read and written.
+    wire_bytes : int
+        Bytes sent.
+    seconds : float
+        Time on the machine.
+    """
+
+    flops: float
+    memory_bytes: float
+    wire_bytes: int
+    seconds: float
+
+
+def step_cost(step: Step, layout: Layout, machine: Machine) -> StepCost:
+    """Cost of a step that starts in `layout`, for one device."""
+    flops = step_flops(step, layout)
+    traffic = memory_passes(step, layout) * layout.chunk_bytes
+    wire = step.wire_bytes(layout)
+    memory = traffic / machine.memory_bandwidth
+    seconds = max(_arithmetic_seconds(step, layout, flops, machine), memory)
+    if isinstance(step, Exchange):
+        seconds += machine.exchange_seconds(layout.chunk_bytes, layout.device_count_along(step.names))
+    elif isinstance(step, Ring):
+        # The wire hides behind the products, or the products behind the wire.
+        permutes = layout.parts[step.axis] - 1
+        seconds = max(seconds, machine.permute_seconds(wire, permutes, step.both_ways))
+    elif isinstance(step, Copy):
+        seconds += machine.permute_seconds(wire, sum(step.collectives(layout).values()), both_ways=False)
+    return StepCost(flops, traffic, wire, seconds)
+
+
+def program_seconds(program: Program, machine: Machine) -> float:
+    """Predicted time of a whole program."""
+    return sum(cost.seconds for cost in program_costs(program, machine))
+
+
+def program_costs(program: Program, machine: Machine) -> list[StepCost]:
+    """The cost of each step."""
+    return [
+        step_cost(step, layout, machine) for step, layout in zip(program.steps, program.layouts, strict=False)
+    ]
+
+
+def step_flops(step: Step, layout: Layout) -> float:
+    """Arithmetic of one device."""
+    size = layout.chunk_size
+    if isinstance(step, Local):
+        lengths = [layout.shape[axis] for axis in step.axes]
+        return sum(KERNELS[step.kernel].flops(n, size // n) for n in lengths) if size else 0.0
+    if isinstance(step, Ring):
+        return 8.0 * layout.shape[step.axis] * size
+    return 6.0 * size if isinstance(step, Twiddle) else 0.0
+
+
+def memory_passes(step: Step, layout: Layout) -> float:
+    """How often a step reads or writes a chunk."""
+    if isinstance(step, Local):
+        if step.kernel == "matmul":
+            return sum(4.0 + 4.0 * len(matmul.radices(layout.shape[axis])) for axis in step.axes)
+        return sum(2.0 if axis == layout.rank - 1 else 4.0 for axis in step.axes)
+    if isinstance(step, Exchange):
+        return 4.0
+    if isinstance(step, Ring):
+        return 3.0 * layout.parts[step.axis]
+    return 2.0 if isinstance(step, Twiddle | Pad | Trim | Copy | Interleave | Deinterleave) else 0.0
+
+
+def peak_bytes(program: Program, *, donated: bool) -> int:
+    """Predicted peak of one device: argument, result and temporaries that live at once.
+
+    The argument lives throughout unless it is donated, and then serves as the result where both have one size; every
+    step holds its input and its output, and what :func:`scratch_chunks` says.
+    """
+    chunks = [layout.chunk_bytes for layout in program.layouts]
+    argument, result = chunks[0], chunks[-1]
+    temporary = 0.0
+    last = len(program.steps) - 1
+    for number, (step, layout) in enumerate(zip(program.steps, program.layouts, strict=False)):
+        live = scratch_chunks(step, layout) * max(chunks[number], chunks[number + 1])
+        live += chunks[number] if number > 0 else 0
+        live += chunks[number + 1] if number < last else 0
+        temporary = max(temporary, live)
+    alias = result if donated and argument == result else 0
+    return int(argument + result + temporary - alias)
+
+
+def scratch_chunks(step: Step, layout: Layout) -> float:
+    """Chunks that a step needs besides its input and output."""
+    if isinstance(step, Ring):
+        # Planes on the way in and out, the chunk that comes next, two partial products; and the shared block.
+        n = layout.chunk_shape[step.axis]
+        return 6.0 + n * n * layout.dtype.itemsize / max(layout.chunk_bytes, 1)
+    return 1.0 if isinstance(step, Interleave | Deinterleave) else 0.0
+
+
+def _trailing(axes: tuple[int, ...], rank: int) -> bool:
+    return sorted(axes) == list(range(rank - len(axes), rank))
+
+
+def _arithmetic_seconds(step: Step, layout: Layout, flops: float, machine: Machine) -> float:
+    if isinstance(step, Ring):
+        batch = layout.chunk_size / layout.chunk_shape[step.axis]
+        return flops / (machine.matmul_flops * min(1.0, (1 + batch) / machine.matmul_width))
+    if isinstance(step, Local) and step.kernel == "matmul":
+        radices = [radix for axis in step.axes for radix in matmul.radices(layout.shape[axis]) or (1,)]
+        mean = math.prod(radices) ** (1 / max(len(radices), 1))
+        return flops / (machine.matmul_flops * min(1.0, 2 * mean / machine.matmul_width) / 2)
+    if isinstance(step, Local):
+        strided = not _trailing(step.axes, layout.rank)
+        return flops / machine.fft_flops * (machine.strided_penalty if strided else 1.0)
+    return 0.0

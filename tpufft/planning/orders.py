@@ -1,0 +1,92 @@
+"""The chunkings and orders that are a contract: functions of shape, axes, mesh and spec alone.
+
+``transposed`` leaves every transformed axis where it was freed; ``scrambled`` stores along a chunked axis of N = P n
+points, at position ``c n + d``, the frequency ``c + P d``.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+
+from tpufft.errors import LayoutError
+from tpufft.layout import AnyMesh, Layout, Spec, format_spec, mesh_size
+
+
+def transposed_spec(shape: tuple[int, ...], mesh: AnyMesh, spec: Spec, axes: tuple[int, ...]) -> Spec:
+    """The chunking that a transform of `axes` leaves when the last exchanges are left out.
+
+    From the last transformed axis to the first, an axis that is still chunked hands all its mesh axes to another one:
+    the next whole transformed axis behind it, cyclically; else a whole axis that is not transformed; else the next
+    transformed one. Axes that divide come before axes that do not.
+
+    Raises
+    ------
+    LayoutError
+        Where there is no other axis.
+    """
+    entries = list(spec)
+    waiting = {axis for axis in axes if mesh_size(mesh, entries[axis]) > 1}
+    while waiting:
+        axis = max(waiting)
+        target = _next_home(shape, mesh, entries, axis, axes)
+        entries[target], entries[axis] = entries[target] + entries[axis], ()
+        waiting = {other for other in waiting if mesh_size(mesh, entries[other]) > 1}
+    return tuple(entries)
+
+
+def _next_home(shape: tuple[int, ...], mesh: AnyMesh, entries: list, axis: int, axes: tuple[int, ...]) -> int:
+    if len(shape) == 1:
+        raise LayoutError("order='transposed' needs an array of two axes or more; for one axis use fft(order='scrambled')")
+
+    def rank(other: int) -> tuple:
+        whole = mesh_size(mesh, entries[other]) == 1
+        divides = shape[other] % mesh_size(mesh, entries[other] + entries[axis]) == 0
+        kind = (0 if other in axes else 1) if whole else 2 + (other not in axes)
+        return (not divides, kind, (other - axis) % len(shape))
+
+    return min((other for other in range(len(shape)) if other != axis), key=rank)
+
+
+def natural_spec(shape: tuple[int, ...], mesh: AnyMesh, spec: Spec, axes: tuple[int, ...]) -> Spec:
+    """The one chunking whose transposed one is `spec`.
+
+    Raises
+    ------
+    LayoutError
+        Where there is none, or more than one.
+    """
+    found = [natural for natural in _all_specs(len(shape), spec) if _leaves(shape, mesh, natural, axes, spec)]
+    if len(found) == 1:
+        return found[0]
+    what = "no chunking leaves" if not found else f"{len(found)} chunkings leave"
+    raise LayoutError(f"order='transposed': {what} {format_spec(spec)} for axes {axes}; pass spec=, the natural side's chunking")
+
+
+def _leaves(shape: tuple[int, ...], mesh: AnyMesh, natural: Spec, axes: tuple[int, ...], spec: Spec) -> bool:
+    divides = all(size % mesh_size(mesh, names) == 0 for size, names in zip(shape, natural, strict=True))
+    return divides and transposed_spec(shape, mesh, natural, axes) == spec
+
+
+def _all_specs(rank: int, spec: Spec) -> Iterator[Spec]:
+    names = [name for entry in spec for name in entry]
+    for order in itertools.permutations(names):
+        for places in itertools.product(range(rank), repeat=len(names)):
+            entries: list[tuple[str, ...]] = [()] * rank
+            for name, place in zip(order, places, strict=True):
+                entries[place] += (name,)
+            candidate = tuple(entries)
+            # Names that share no axis commute: each assignment is met once, in the order of its axes.
+            if tuple(name for entry in candidate for name in entry) == order:
+                yield candidate
+
+
+def frequency_index(layout: Layout, axis: int, order: str, positions: np.ndarray) -> np.ndarray:
+    """Which DFT bin is stored at the given positions along `axis`."""
+    size, parts = layout.shape[axis], layout.parts[axis]
+    if order != "scrambled" or parts == 1:
+        return positions
+    rows, columns = np.divmod(positions, size // parts)
+    return rows + parts * columns

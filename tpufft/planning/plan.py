@@ -1,0 +1,337 @@
+"""The plan: the input layout, a sequence of steps, the output layout. It prints, compares, costs itself, and runs."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jax.sharding import NamedSharding
+from jax.stages import Compiled, Lowered
+
+from tpufft.execution import Bound, apply, call, compiled_function
+from tpufft.layout import AnyMesh, Layout
+from tpufft.planning import cost, hlo
+from tpufft.planning.machine import machine_of
+from tpufft.planning.orders import frequency_index
+from tpufft.planning.problem import Problem, check_axis
+from tpufft.planning.request import Chosen, Request, plan_of
+from tpufft.planning.search import Candidate
+from tpufft.planning.show import describe
+from tpufft.steps import Step
+
+
+class Plan:
+    """A planned transform; made by :func:`tpufft.plan`.
+
+    A plan is data: two plans are equal when they do the same steps between the same layouts. Calling it transforms an
+    array that lives in :attr:`in_layout` (others are moved there first) and returns one that lives in
+    :attr:`out_layout`. It is linear, and can be used under every JAX transformation.
+
+    Parameters
+    ----------
+    request : Request
+        What was asked for.
+    chosen : Chosen
+        What planning made of it.
+    overwrite_x : bool
+        Whether a call donates its argument.
+    number : int
+        Which of the candidates this is.
+    """
+
+    def __init__(self, request: Request, chosen: Chosen, *, overwrite_x: bool = False, number: int = 0) -> None:
+        self._request = request
+        self._chosen = chosen
+        self._number = number
+        self.overwrite_x = overwrite_x
+
+    # -- what it is ------------------------------------------------------------------------------------------------
+
+    @property
+    def problem(self) -> Problem:
+        """What is computed."""
+        return self._request.problem
+
+    @property
+    def in_layout(self) -> Layout:
+        """Where the argument lives."""
+        return self._chosen.in_layout
+
+    @property
+    def out_layout(self) -> Layout:
+        """Where the result lives."""
+        return self._chosen.out_layout
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """What every device does, in order."""
+        return self._candidate.program.steps
+
+    @property
+    def layouts(self) -> tuple[Layout, ...]:
+        """The layout before each step, and the last one's result; mesh axes of size 1 left out."""
+        return self._candidate.program.layouts
+
+    @property
+    def bound(self) -> Bound:
+        """Layouts and steps as ``execution`` takes them."""
+        return Bound(self.in_layout, self._candidate.program, self.out_layout)
+
+    @property
+    def candidates(self) -> tuple[Plan, ...]:
+        """All plans that were considered, the one with the least predicted time first."""
+        return tuple(
+            Plan(self._request, self._chosen, overwrite_x=self.overwrite_x, number=number)
+            for number in range(len(self._chosen.candidates))
+        )
+
+    @property
+    def inverse(self) -> Plan:
+        """The plan of the inverse transform, from the output layout back to the input layout."""
+        problem = self.problem.inverted()
+        if problem.order == "natural":
+            request = Request(problem, self.in_layout.mesh, self.out_layout.spec, self.in_layout.spec)
+        else:
+            natural = self.out_layout if self.problem.is_inverse else self.in_layout
+            request = Request(problem, natural.mesh, natural.spec)
+        return Plan(request, plan_of(request, None, True))
+
+    # -- what it costs ----------------------------------------------------------------------------------------------
+
+    @property
+    def flops(self) -> float:
+        """Arithmetic of all devices together."""
+        return sum(item.flops for item in self.costs()) * self.in_layout.device_count
+
+    @property
+    def wire_bytes(self) -> int:
+        """Bytes that each device sends."""
+        return self._candidate.program.wire_bytes
+
+    @property
+    def peak_bytes(self) -> int:
+        """Predicted peak of one device: argument, result and temporaries, less what is aliased."""
+        return cost.peak_bytes(self._candidate.program, donated=self.overwrite_x)
+
+    def costs(self, kind: str | None = None) -> list[cost.StepCost]:
+        """What each step costs one device: FLOPs, bytes in memory and on the wire, predicted seconds."""
+        machine = self._chosen.machine if kind is None else machine_of(self.in_layout.mesh, kind)
+        return cost.program_costs(self._candidate.program, machine)
+
+    def predict(self, kind: str | None = None) -> float:
+        """Predicted seconds of one call.
+
+        Parameters
+        ----------
+        kind : str, optional
+            A TPU generation: ``"v3"``, ``"v4"``, ``"v5e"``, ``"v5p"``, ``"v6e"``. None: the mesh's own devices.
+
+        Returns
+        -------
+        float
+            Seconds, from a model of arithmetic, memory and wire; a prediction, never a measurement.
+        """
+        return sum(item.seconds for item in self.costs(kind))
+
+    # -- running it -------------------------------------------------------------------------------------------------
+
+    def __call__(self, x: jax.Array | np.ndarray) -> jax.Array:
+        """Transform `x`.
+
+        Parameters
+        ----------
+        x : array
+            Of the planned shape; any dtype that JAX promotes to the planned one.
+
+        Returns
+        -------
+        jax.Array
+            In :attr:`out_layout`.
+
+        Raises
+        ------
+        ValueError
+            For another shape.
+        """
+        if tuple(x.shape) != self.in_layout.shape:
+            raise ValueError(f"x has shape {tuple(x.shape)}; this plan transforms {self.in_layout.shape}")
+        operator = _Fixed(self)
+        if isinstance(x, jax.core.Tracer):
+            return apply(operator, x.astype(self.in_layout.dtype))
+        placed = jax.device_put(x, self.in_layout.sharding) if not isinstance(x, jax.Array) else x
+        same = placed.dtype == self.in_layout.dtype
+        placed = placed if same else placed.astype(self.in_layout.dtype)
+        return call(operator, placed, donate=self.overwrite_x or not same)
+
+    def lower(self) -> Lowered:
+        """The plan's program, lowered by JAX for the mesh."""
+        layout = self.in_layout
+        argument = jax.ShapeDtypeStruct(layout.shape, layout.dtype, sharding=layout.sharding)
+        return compiled_function(self.bound, donate=self.overwrite_x).lower(argument)
+
+    def compile(self) -> Compiled:
+        """The plan's program, compiled by JAX for the mesh; compiled once."""
+        return self._compiled
+
+    def hlo_collectives(self) -> dict[str, int]:
+        """How often each HLO collective is executed, from the compiled program's text and its loops' trip counts."""
+        return hlo.executed_collectives(self.compile().as_text() or "")
+
+    def report(self) -> dict[str, Any]:
+        """What the plan says of itself and what the compiled program says, as plain data.
+
+        Returns
+        -------
+        dict
+            ``transform``, ``layouts``, ``steps`` (name, text, FLOPs, bytes, predicted seconds), ``predicted_seconds``,
+            ``peak_bytes`` (predicted), ``compiled`` (peak in bytes and in chunks, collectives).
+        """
+        memory = hlo.peak_bytes(self.compile())
+        steps = [
+            {
+                "name": type(step).__name__,
+                "text": step.describe(layout),
+                "flops": item.flops,
+                "memory_bytes": item.memory_bytes,
+                "wire_bytes": item.wire_bytes,
+                "predicted_seconds": item.seconds,
+            }
+            for step, layout, item in zip(self.steps, self.layouts, self.costs(), strict=False)
+        ]
+        return {
+            "transform": self.problem.name,
+            "in_layout": str(self.in_layout),
+            "out_layout": str(self.out_layout),
+            "steps": steps,
+            "predicted_seconds": self.predict(),
+            "peak_bytes": self.peak_bytes,
+            "compiled": {
+                "peak_bytes": memory,
+                "peak_chunks": memory / max(self.in_layout.chunk_bytes, 1),
+                "collectives": self.hlo_collectives(),
+            },
+        }
+
+    def frequencies(self, axis: int = -1, d: float = 1.0) -> jax.Array:
+        """The frequency of every element stored along an axis of the spectrum.
+
+        Parameters
+        ----------
+        axis : int
+            A transformed axis.
+        d : float
+            Sample spacing.
+
+        Returns
+        -------
+        jax.Array
+            1-D, in cycles per unit of `d`, chunked as that axis of the spectrum is, in its order.
+        """
+        spectrum = self.in_layout if self.problem.is_inverse else self.out_layout
+        axis = check_axis(axis, spectrum.rank)
+        if axis not in self.problem.transformed_axes:
+            raise ValueError(f"axis={axis} is not transformed; the plan transforms {self.problem.transformed_axes}")
+        line = Layout.of((spectrum.shape[axis],), np.float64, spectrum.mesh, (spectrum.spec[axis],))
+        return frequencies(line, d, self.problem.order)
+
+    # -- comparing and printing ---------------------------------------------------------------------------------------
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Plan) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    def __str__(self) -> str:
+        return describe(self)
+
+    def __repr__(self) -> str:
+        shape = ", ".join(map(str, self.in_layout.shape))
+        return f"<Plan {self.problem.name} {self.in_layout.dtype} ({shape}) in {len(self.steps)} steps>"
+
+    @property
+    def _candidate(self) -> Candidate:
+        return self._chosen.candidates[self._number]
+
+    @property
+    def _identity(self) -> tuple[object, ...]:
+        return self.in_layout, self.steps, self.out_layout, self.overwrite_x
+
+    @functools.cached_property
+    def _compiled(self) -> Compiled:
+        return self.lower().compile()
+
+
+class _Fixed:
+    """A plan as the primitive's operator: its layouts are decided, whatever the argument shows."""
+
+    def __init__(self, plan: Plan, is_transposed: bool = False) -> None:
+        self.plan = plan
+        self.is_transposed = is_transposed
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Fixed) and (self.plan, self.is_transposed) == (other.plan, other.is_transposed)
+
+    def __hash__(self) -> int:
+        return hash((self.plan, self.is_transposed))
+
+    def result(self, shape: tuple[int, ...], dtype: np.dtype) -> tuple[tuple[int, ...], np.dtype]:
+        del shape
+        return (self.plan.in_layout if self.is_transposed else self.plan.out_layout).shape, dtype
+
+    def bound(self, visible: Layout | None, *, tracing: bool) -> Bound:
+        del visible, tracing
+        return self.plan.bound.transposed() if self.is_transposed else self.plan.bound
+
+    def located(self, visible: Layout | None) -> _Fixed:
+        del visible
+        return self
+
+    def transposed(self) -> _Fixed:
+        return _Fixed(self.plan, not self.is_transposed)
+
+    def batched(self, axis: int, size: int, names: tuple[str, ...] | None) -> Request:
+        plan = self.plan
+        natural = plan.out_layout if plan.problem.is_inverse else plan.in_layout
+        other_given = plan.out_layout.spec if plan.problem.order == "natural" else None
+        request = Request(
+            plan.problem, natural.mesh, plan.in_layout.spec if other_given else natural.spec, other_given, None,
+            self.is_transposed,
+        )
+        return request.batched(axis, size, names)
+
+
+def make_plan(request: Request, *, overwrite_x: bool = False, visible: Layout | None = None) -> Plan:
+    """The plan of a request."""
+    return Plan(request, plan_of(request, visible, True), overwrite_x=overwrite_x)
+
+
+def frequencies(line: Layout, d: float, order: str, *, real: bool = False) -> jax.Array:
+    """Frequencies of a chunked axis, each device's part made where it lives.
+
+    Parameters
+    ----------
+    line : Layout
+        Of the 1-D result.
+    d : float
+        Sample spacing.
+    order : str
+        ``natural`` or ``scrambled``.
+    real : bool
+        Non-negative frequencies only, as ``rfftfreq``.
+    """
+    n = line.shape[0]
+    dtype = np.dtype(jax.dtypes.canonicalize_dtype(np.float64))
+
+    def part(index: Sequence[slice] | tuple[slice, ...]) -> np.ndarray:
+        positions = np.arange(*index[0].indices(n), dtype=np.int64)
+        bins = frequency_index(line, 0, order, positions)
+        signed = bins if real else np.where(bins < (n + 1) // 2, bins, bins - n)
+        return (signed / (n * d)).astype(dtype)
+
+    return jax.make_array_from_callback((n,), NamedSharding(line.mesh, line.partition_spec), part)  # type: ignore[arg-type]
+
+

@@ -1,0 +1,222 @@
+"""A problem together with what the caller said of mesh and chunking: the operator that the primitive runs."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import jax
+import numpy as np
+from jax.sharding import Mesh
+
+from tpufft.errors import LayoutError
+from tpufft.execution import Bound
+from tpufft.layout import AnyMesh, AxisNames, Layout, Spec, format_spec, normalize_spec, row_chunked
+from tpufft.planning.machine import Machine, machine_of
+from tpufft.planning.orders import natural_spec, transposed_spec
+from tpufft.planning.problem import Problem
+from tpufft.planning.search import Candidate, candidates
+
+OpenSpec: TypeAlias = tuple[AxisNames | None, ...]
+"""A spec of which some entries are whatever the array shows."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """A transform as it was asked for; implements ``execution.Operator``.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is computed.
+    mesh : Mesh, optional
+        As the caller gave it.
+    spec : tuple, optional
+        The natural side's chunking, as the caller gave it; an entry None takes what the array shows.
+    out_spec : tuple, optional
+        The result's chunking, as the caller gave it.
+    context : Mesh, optional
+        The mesh that was set around the call; used where neither the caller nor the array names one.
+    is_transposed : bool
+        Whether this is the transposed matrix.
+    """
+
+    problem: Problem
+    mesh: AnyMesh | None = None
+    spec: OpenSpec | None = None
+    out_spec: OpenSpec | None = None
+    context: AnyMesh | None = None
+    is_transposed: bool = False
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @functools.cached_property
+    def _hash(self) -> int:
+        return hash((self.problem, self.mesh, self.spec, self.out_spec, self.context, self.is_transposed))
+
+    def result(self, shape: tuple[int, ...], dtype: np.dtype) -> tuple[tuple[int, ...], np.dtype]:
+        """Shape and dtype of the result."""
+        del shape
+        return (self.problem.shape if self.is_transposed else self.problem.result_shape), dtype
+
+    def transposed(self) -> Request:
+        """The transposed map."""
+        return replace(self, is_transposed=not self.is_transposed)
+
+    def batched(self, axis: int, size: int, names: AxisNames | None) -> Request:
+        """The same map on arrays with one more axis."""
+
+        def widened(spec: OpenSpec | None) -> OpenSpec | None:
+            return None if spec is None else (*spec[:axis], names, *spec[axis:])
+
+        return replace(
+            self,
+            problem=self.problem.batched(axis, size),
+            spec=widened(self.spec),
+            out_spec=widened(self.out_spec),
+        )
+
+    def located(self, visible: Layout | None) -> Request:
+        """The same map with mesh and chunking of the argument remembered."""
+        if visible is None:
+            return self
+        bound = self.bound(visible, tracing=False)
+        natural = bound.out_layout if self.problem.is_inverse != self.is_transposed else bound.in_layout
+        return replace(self, mesh=natural.mesh, spec=natural.spec)
+
+    def bound(self, visible: Layout | None, *, tracing: bool) -> Bound:
+        """Layouts and steps, for an argument of which `visible` shows."""
+        bound = plan_of(self, visible, tracing).bound
+        return bound.transposed() if self.is_transposed else bound
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What planning made of a request: layouts of both sides and the ways between them."""
+
+    in_layout: Layout
+    out_layout: Layout
+    candidates: tuple[Candidate, ...]
+    machine: Machine
+
+    @property
+    def bound(self) -> Bound:
+        """The best way, as ``execution`` takes it."""
+        return Bound(self.in_layout, self.candidates[0].program, self.out_layout)
+
+
+@functools.lru_cache(maxsize=1024)
+def plan_of(request: Request, visible: Layout | None, tracing: bool) -> Chosen:
+    """Decide layouts and candidates; `visible` is the layout of the argument (of the cotangent, where transposed)."""
+    mesh = _mesh(request, visible, tracing)
+    in_spec, out_spec = _specs(request, visible, mesh, tracing)
+    problem = request.problem
+    in_layout = _even(Layout(problem.shape, problem.dtype, mesh, in_spec, _padding(problem.shape, mesh, in_spec)), "input")
+    out_layout = _even(
+        Layout(problem.result_shape, problem.dtype, mesh, out_spec, _padding(problem.result_shape, mesh, out_spec)),
+        "result",
+    )
+    machine = machine_of(mesh)
+    found = candidates(problem, in_layout.simplified(), out_layout.simplified().spec, machine)
+    return Chosen(in_layout, out_layout, found, machine)
+
+
+def default_mesh() -> Mesh:
+    """All devices as one axis ``x``."""
+    return Mesh(np.array(jax.devices()), ("x",))
+
+
+def _mesh(request: Request, visible: Layout | None, tracing: bool) -> AnyMesh:
+    if visible is not None:
+        if request.mesh is not None and not same_devices(request.mesh, visible.mesh):
+            raise LayoutError(
+                f"mesh={_mesh_text(request.mesh)} contradicts the array, which lives on {_mesh_text(visible.mesh)}; "
+                "pass that mesh, none, or move the array with jax.device_put"
+            )
+        return visible.mesh
+    if request.mesh is not None:
+        return request.mesh
+    if request.context is not None:
+        return request.context
+    if tracing and jax.device_count() > 1:
+        raise LayoutError(
+            f"{request.problem.name} was called under jit, where the array's own sharding does not show: "
+            "pass mesh= (and spec=), or use jax.set_mesh"
+        )
+    return default_mesh()
+
+
+def same_devices(a: AnyMesh, b: AnyMesh) -> bool:
+    """Whether two meshes have the same axes over the same devices, whatever the axes' types."""
+    if a.axis_names != b.axis_names or dict(a.shape) != dict(b.shape):
+        return False
+    if isinstance(a, Mesh) and isinstance(b, Mesh):
+        return bool(np.array_equal(a.device_ids, b.device_ids))
+    return True
+
+
+def _mesh_text(mesh: AnyMesh) -> str:
+    axes = ", ".join(f"{name}={size}" for name, size in mesh.shape.items())
+    return f"Mesh({axes})"
+
+
+def _specs(request: Request, visible: Layout | None, mesh: AnyMesh, tracing: bool) -> tuple[Spec, Spec]:
+    """The chunking of input and result."""
+    problem = request.problem
+    natural_is_input = not problem.is_inverse
+    natural_shows = natural_is_input != request.is_transposed
+    natural_shape = problem.shape if natural_is_input else problem.result_shape
+    axes = problem.transformed_axes
+    if request.spec is not None:
+        natural = _closed(request.spec, visible, len(natural_shape), mesh, "spec")
+    elif visible is None:
+        natural = _default_spec(problem, mesh, tracing)
+    elif problem.order == "transposed" and not natural_shows:
+        natural = natural_spec(problem.spectrum_shape, mesh, visible.spec, axes)
+    else:
+        natural = visible.spec
+    if problem.order == "transposed":
+        other = transposed_spec(problem.spectrum_shape, mesh, natural, axes)
+    elif request.out_spec is not None:
+        given = _closed(request.out_spec, visible, len(natural_shape), mesh, "out_spec")
+        # With the natural order both sides are natural, and `spec` is the input's chunking.
+        return natural, given
+    else:
+        other = natural
+    return (natural, other) if natural_is_input else (other, natural)
+
+
+def _closed(spec: OpenSpec, visible: Layout | None, rank: int, mesh: AnyMesh, argument: str) -> Spec:
+    shown = visible.spec if visible is not None else ((),) * rank
+    filled = [shown[axis] if names is None else names for axis, names in enumerate(spec)]
+    return normalize_spec(filled, rank, mesh, argument=argument)
+
+
+def _default_spec(problem: Problem, mesh: AnyMesh, tracing: bool) -> Spec:
+    """Row-chunked; but an array that was whole, on a size that does not divide, stays whole."""
+    rank = len(problem.shape)
+    spec = normalize_spec(row_chunked(rank, mesh), rank, mesh)
+    if problem.order == "transposed":
+        sides = (spec, transposed_spec(problem.spectrum_shape, mesh, spec, problem.transformed_axes))
+    else:
+        sides = (spec, spec)
+    shapes = (problem.shape, problem.result_shape)
+    if not tracing and any(any(_padding(shape, mesh, side)) for shape, side in zip(shapes, sides, strict=True)):
+        return ((),) * rank
+    return spec
+
+
+def _padding(shape: tuple[int, ...], mesh: AnyMesh, spec: Spec) -> tuple[int, ...]:
+    return Layout.of(shape, np.complex64, mesh, spec).padding
+
+
+def _even(layout: Layout, side: str) -> Layout:
+    if layout.is_even:
+        return layout
+    axis = next(axis for axis, pad in enumerate(layout.padding) if pad)
+    raise LayoutError(
+        f"axis {axis} of the {side} has {layout.shape[axis]} points, which do not divide into {layout.parts[axis]} equal "
+        f"chunks over {format_spec(layout.spec)}; use a multiple of {layout.parts[axis]} (see n= and s=), or another spec"
+    )

@@ -1,0 +1,239 @@
+"""All ways from one layout to another that do what a problem asks, cheapest first.
+
+One search serves slabs, pencils and any assignment of mesh axes to array axes: a state is a layout and the operations
+still to do; whatever is whole on every device is done at once; the moves are exchanges of mesh axes from one array
+axis to another, and, where an axis stays chunked, the four-step plan or the ring.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from tpufft.errors import LayoutError
+from tpufft.kernels import KERNELS
+from tpufft.layout import Layout, Spec, format_spec
+from tpufft.planning.cost import program_seconds, step_cost
+from tpufft.planning.fourstep import StepBuilder, four_step
+from tpufft.planning.machine import Machine
+from tpufft.planning.problem import DFT, Operation, Problem, Roll
+from tpufft.steps import Local, Program, Resize, Ring, Shift, Step
+
+KEEP = 6
+"""How many candidates are kept."""
+
+VISITS = 3
+"""How often one state is expanded, so that more than the cheapest way is found."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One way to do it.
+
+    Parameters
+    ----------
+    program : Program
+        The steps.
+    seconds : float
+        Predicted on the machine it was searched for.
+    """
+
+    program: Program
+    seconds: float
+
+
+@dataclass(order=True)
+class _State:
+    seconds: float
+    number: int
+    layout: Layout = field(compare=False)
+    todo: tuple[Operation, ...] = field(compare=False)
+    steps: tuple[Step, ...] = field(compare=False)
+    moves: int = field(compare=False)
+
+
+def candidates(problem: Problem, start: Layout, goal: Spec, machine: Machine) -> tuple[Candidate, ...]:
+    """The cheapest programs, first the best.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to do.
+    start : Layout
+        Where the input lives; mesh axes of size 1 left out.
+    goal : Spec
+        The chunking of the result.
+    machine : Machine
+        What costs are taken for.
+
+    Raises
+    ------
+    LayoutError
+        Where no method that the problem allows leads there.
+    """
+    kernels = _kernel_sets(problem, machine)
+    found: dict[tuple[Step, ...], Candidate] = {}
+    for names in kernels:
+        for program in _search(problem, start, goal, machine, names):
+            found.setdefault(program.steps, Candidate(program, program_seconds(program, machine)))
+    if not found:
+        raise LayoutError(
+            f"no plan with method={problem.method!r} takes {start} to {format_spec(goal)} for {problem.name} of axes "
+            f"{problem.transformed_axes}; use method='auto' or another spec"
+        )
+    return tuple(sorted(found.values(), key=lambda candidate: candidate.seconds)[:KEEP])
+
+
+def _kernel_sets(problem: Problem, machine: Machine) -> list[tuple[str, ...]]:
+    if problem.kernel != "auto":
+        return [(problem.kernel,)]
+    if problem.precision is not None:
+        return [tuple(name for name, kernel in KERNELS.items() if kernel.has_precision)]
+    del machine
+    return [tuple(KERNELS), *((name,) for name in KERNELS)]
+
+
+def _search(
+    problem: Problem, start: Layout, goal: Spec, machine: Machine, kernels: tuple[str, ...]
+) -> Iterator[Program]:
+    moves = _Moves(problem, goal, machine, kernels)
+    numbers = itertools.count()
+    visits: Counter[tuple[Layout, tuple[Operation, ...]]] = Counter()
+    queue: list[_State] = []
+    kept = 0
+
+    def push(state: _State | None, build: StepBuilder, todo: tuple[Operation, ...]) -> None:
+        todo = moves.settle(build, todo)
+        before = state.layout if state else start
+        added = Program(before, tuple(build.steps))
+        seconds = (state.seconds if state else 0.0) + program_seconds(added, machine)
+        steps = (state.steps if state else ()) + added.steps
+        count = state.moves + 1 if state else 0
+        heapq.heappush(queue, _State(seconds, next(numbers), build.layout, todo, steps, count))
+
+    push(None, StepBuilder(start), problem.operations)
+    # Every mesh axis moves away from and back to its array axis at most twice, each transformed axis is done once.
+    longest = 4 * sum(map(len, start.spec)) + len(problem.operations)
+    while queue and kept < KEEP:
+        state = heapq.heappop(queue)
+        if visits[state.layout, state.todo] >= VISITS or state.moves > longest:
+            continue
+        visits[state.layout, state.todo] += 1
+        if not state.todo and state.layout.spec == goal:
+            kept += 1
+            yield Program(start, state.steps)
+            continue
+        for build, todo in moves.from_state(state.layout, state.todo):
+            push(state, build, todo)
+
+
+class _Moves:
+    """What can be done in a state."""
+
+    def __init__(self, problem: Problem, goal: Spec, machine: Machine, kernels: tuple[str, ...]) -> None:
+        self.problem = problem
+        self.goal = goal
+        self.machine = machine
+        self.kernels = kernels
+
+    def settle(self, build: StepBuilder, todo: tuple[Operation, ...]) -> tuple[Operation, ...]:
+        """Do what needs no move: shifts, and the transforms of axes that are whole; tell what is left."""
+        while True:
+            group: dict[int, DFT] = {}
+            rest: list[Operation] = []
+            blocked: set[int] = set()
+            for operation in todo:
+                axis = operation.axis
+                if isinstance(operation, Roll) and axis not in blocked | group.keys():
+                    build.add(Shift(axis, operation.amount))
+                elif isinstance(operation, DFT) and axis not in blocked | group.keys() and self._is_whole(build, axis):
+                    group[axis] = operation
+                else:
+                    rest.append(operation)
+                    blocked.add(axis)
+            if not group:
+                return tuple(rest)
+            self._local(build, group)
+            todo = tuple(rest)
+
+    def from_state(self, layout: Layout, todo: tuple[Operation, ...]) -> Iterator[tuple[StepBuilder, tuple]]:
+        """Every next step and what is left to do after it."""
+        waiting: dict[int, DFT] = {}
+        for operation in todo:
+            if isinstance(operation, DFT):
+                waiting.setdefault(operation.axis, operation)
+        scrambled = self.problem.order == "scrambled" and bool(waiting)
+        if self.problem.method != "ring" or not waiting:
+            if not scrambled:
+                yield from self._exchanges(layout, todo, waiting)
+            if self.problem.method != "ring":
+                for operation in waiting.values():
+                    yield from self._chunked(layout, todo, operation, self._four_step)
+        if self.problem.method != "exchange" and not scrambled:
+            for operation in waiting.values():
+                yield from self._chunked(layout, todo, operation, self._ring)
+
+    def _is_whole(self, build: StepBuilder, axis: int) -> bool:
+        return build.layout.parts[axis] == 1
+
+    def _local(self, build: StepBuilder, group: dict[int, DFT]) -> None:
+        for axis, operation in group.items():
+            if operation.size != build.layout.shape[axis]:
+                build.add(Resize(axis, operation.size))
+        # Forward and inverse never meet in one problem; scales multiply.
+        first = next(iter(group.values()))
+        scale = 1.0
+        for operation in group.values():
+            scale *= operation.scale
+        axes = tuple(sorted(group))
+        kernel = self._kernel(build.layout, axes)
+        build.add(Local(axes, first.inverse, scale, kernel, self.problem.precision))
+
+    def _kernel(self, layout: Layout, axes: tuple[int, ...]) -> str:
+        def seconds(name: str) -> float:
+            return step_cost(Local(axes, False, 1.0, name), layout, self.machine).seconds
+
+        return min(self.kernels, key=seconds)
+
+    def _exchanges(
+        self, layout: Layout, todo: tuple[Operation, ...], waiting: dict[int, DFT]
+    ) -> Iterator[tuple[StepBuilder, tuple]]:
+        for source in layout.chunked_axes:
+            names = layout.spec[source]
+            if source not in waiting and names == self.goal[source]:
+                continue
+            for first in range(len(names)):
+                moved = names[first:]
+                count = layout.device_count_along(moved)
+                for target in range(layout.rank):
+                    fits = layout.parts[target] == 1 or layout.chunk_shape[target] % count == 0
+                    if target != source and fits:
+                        build = StepBuilder(layout)
+                        build.exchange(moved, source, target)
+                        yield build, todo
+
+    def _chunked(
+        self, layout: Layout, todo: tuple[Operation, ...], operation: DFT, steps: object
+    ) -> Iterator[tuple[StepBuilder, tuple]]:
+        """The steps that transform an axis where it is, after it has got its new length."""
+        axis = operation.axis
+        if operation.size % layout.parts[axis]:
+            return
+        build = StepBuilder(layout)
+        if operation.size != layout.shape[axis] or layout.padding[axis]:
+            build.add(Resize(axis, operation.size))
+        for step in steps(build.layout, operation):  # type: ignore[operator]
+            build.add(step)
+        yield build, tuple(other for other in todo if other is not operation)
+
+    def _four_step(self, layout: Layout, operation: DFT) -> Sequence[Step]:
+        return four_step(layout, operation, self.problem.order, self._kernel, self.problem.precision)
+
+    def _ring(self, layout: Layout, operation: DFT) -> Sequence[Step]:
+        ring = Ring(
+            operation.axis, operation.inverse, operation.scale, self.machine.both_ways, self.problem.precision
+        )
+        return [ring]
