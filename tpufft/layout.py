@@ -35,7 +35,7 @@ def row_chunked(rank: int, mesh: AnyMesh) -> PartitionSpec:
     return PartitionSpec(tuple(mesh.axis_names)) if rank else PartitionSpec()
 
 
-def normalize_spec(spec: SpecLike, rank: int, mesh: AnyMesh, *, argument: str = "spec") -> Spec:
+def normalize_spec(spec: SpecLike, rank: int, mesh: AnyMesh | None, *, argument: str = "spec") -> Spec:
     """One tuple of mesh axis names for every array axis.
 
     Parameters
@@ -44,8 +44,8 @@ def normalize_spec(spec: SpecLike, rank: int, mesh: AnyMesh, *, argument: str = 
         As ``jax.sharding.PartitionSpec`` takes it; may be shorter than `rank`.
     rank : int
         Number of array axes.
-    mesh : Mesh
-        Where the names come from.
+    mesh : Mesh, optional
+        Where the names come from. None: not checked yet.
     argument : str
         What the caller's argument is called, for messages.
 
@@ -62,7 +62,7 @@ def normalize_spec(spec: SpecLike, rank: int, mesh: AnyMesh, *, argument: str = 
     names = tuple(_entry_names(entry, spec, argument) for entry in entries[:rank]) + ((),) * (rank - len(entries))
     seen: set[str] = set()
     for name in (name for entry in names for name in entry):
-        if name not in mesh.axis_names:
+        if mesh is not None and name not in mesh.axis_names:
             raise LayoutError(f"{argument}={spec} names the mesh axis {name!r}; the mesh has {mesh.axis_names}")
         if name in seen:
             raise LayoutError(f"{argument}={spec} uses the mesh axis {name!r} twice; each may split one array axis")
@@ -203,8 +203,9 @@ class Layout:
 
     @property
     def partition_spec(self) -> PartitionSpec:
-        """The spec as JAX has it."""
-        return PartitionSpec(*(_jax_entry(names) for names in self.spec))
+        """The spec as JAX has it, without trailing entries that split nothing, so that equal layouts compare equal."""
+        last = max((axis + 1 for axis, names in enumerate(self.spec) if names), default=0)
+        return PartitionSpec(*(_jax_entry(names) for names in self.spec[:last]))
 
     @property
     def sharding(self) -> NamedSharding:

@@ -1,7 +1,7 @@
 """TPU chips: what a model needs to know of them.
 
-Figures are per chip and come from the JAX scaling book (https://jax-ml.github.io/scaling-book/tpus/): bfloat16 FLOP/s,
-HBM bandwidth, HBM size, and one-way bandwidth of one inter-chip link. They are vendors' peak figures, never measured here.
+Figures are per chip and come from the JAX scaling book (https://jax-ml.github.io/scaling-book/tpus/): bfloat16
+FLOP/s, HBM bandwidth, HBM size, and one-way bandwidth of one inter-chip link: vendors' peaks, never measured here.
 """
 
 from __future__ import annotations

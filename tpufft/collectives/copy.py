@@ -64,11 +64,9 @@ def _add_round(
     return _put(result, piece, axis, names, group, window)
 
 
-def _cut(
-    x: jax.Array, axis: int, names: AxisNames, count: int, group: list[Fragment], window: int
-) -> jax.Array:
+def _cut(x: jax.Array, axis: int, names: AxisNames, count: int, group: list[Fragment], window: int) -> jax.Array:
     starts = {part.source_start for part in group}
-    # A permute drops what nobody asked for; a copy on the spot is right without a mask only where all devices take part.
+    # A permute drops what nobody asked for; a copy on the spot needs a mask unless all devices take part.
     masked = len(group) < count and all(part.source == part.target for part in group)
     if len(starts) == 1 and len({part.length for part in group}) == 1 and not masked:
         start = starts.pop()

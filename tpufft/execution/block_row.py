@@ -54,9 +54,7 @@ def ring_dft(
         else:
             starts = jnp.arange(ceil_div(n, width)) * width
             panels = lax.map(
-                lambda start: _multiply(
-                    _panel(start, width, n, count, me, inverse, scale, turns), part, precision
-                ),
+                lambda start: _multiply(_panel(start, width, n, count, me, inverse, scale, turns), part, precision),
                 starts,
             )
             raw = panels.reshape(-1, 2, part.shape[2])[:n]
@@ -89,7 +87,7 @@ def _panel(
     place = (panels, jnp.asarray(start) // rows) if panels > 1 else None
     block = twiddle.block(rows, n, n * count, inverse, dtype, row_chunk=place, scale=scale)
     column = jnp.arange(n, dtype=jnp.int32) % count
-    return block * turns[(column * me) % count]
+    return block * turns[(column * me) % count][None, :]
 
 
 def _multiply(matrix: jax.Array, part: jax.Array, precision: Precision) -> jax.Array:

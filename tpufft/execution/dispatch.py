@@ -16,6 +16,7 @@ from contextlib import nullcontext
 import jax
 import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, Sharding
+from jax.stages import Wrapped
 
 from tpufft.cluster import deadlock_risk
 from tpufft.execution.operator import Bound, Operator, visible_layout
@@ -43,7 +44,8 @@ def traced(bound: Bound, x: jax.Array) -> jax.Array:
     return _declared(mapped(_declared(x, program.in_layout)), bound.out_layout)
 
 
-def compiled_function(bound: Bound, *, donate: bool = False) -> Callable[[jax.Array], jax.Array]:
+@functools.lru_cache(maxsize=1024)
+def compiled_function(bound: Bound, *, donate: bool = False) -> Wrapped:
     """The operator as a jitted function of a global array in its input layout.
 
     With `donate` the result takes the argument's buffer, where both are of one size.

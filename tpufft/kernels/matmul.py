@@ -96,7 +96,7 @@ def _nest(x: jax.Array, inverse: bool, scale: float, precision: Precision) -> ja
 
 def _product(x: jax.Array, matrix: np.ndarray, precision: Precision) -> jax.Array:
     """A symmetric complex matrix times planes (2, before, n, behind), contracting n."""
-    real, imag = (jnp.asarray(part, x.dtype) for part in (matrix.real, matrix.imag))
+    real, imag = jnp.asarray(np.real(matrix), x.dtype), jnp.asarray(np.imag(matrix), x.dtype)
     if matrix.shape[0] >= GAUSS_FROM:
         both = _contract(real, x[0] + x[1], precision)
         return jnp.stack(

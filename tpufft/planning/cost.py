@@ -70,9 +70,7 @@ def program_seconds(program: Program, machine: Machine) -> float:
 
 def program_costs(program: Program, machine: Machine) -> list[StepCost]:
     """The cost of each step."""
-    return [
-        step_cost(step, layout, machine) for step, layout in zip(program.steps, program.layouts, strict=False)
-    ]
+    return [step_cost(step, layout, machine) for step, layout in zip(program.steps, program.layouts, strict=False)]
 
 
 def step_flops(step: Step, layout: Layout) -> float:

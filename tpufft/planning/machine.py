@@ -36,7 +36,8 @@ class Machine:
     wire_bandwidth : float
         Bytes per second that one device sends one way.
     exchange_share : float
-        Bytes of a chunk that the slowest link carries in an exchange over P devices, divided by P: 1/8 on a ring of two ways.
+        Part of a chunk that the slowest link carries in an exchange over P devices, divided by P: 1/8 on a ring of
+        two ways. None: each device sends all but its own part.
     latency : float
         Seconds for a collective to start.
     both_ways : bool
@@ -91,7 +92,7 @@ def host_cores() -> int:
 
 
 def _host(devices: int) -> Machine:
-    """A host's cores shared by its CPU devices; rates of one core of a 2020s x86 server, measured with XLA's kernels."""
+    """A host's cores shared by its CPU devices; rates of a 2020s x86 server core, measured with XLA's kernels."""
     share = min(1.0, host_cores() / devices)
     return Machine(
         name="host",

@@ -39,7 +39,9 @@ def transposed_spec(shape: tuple[int, ...], mesh: AnyMesh, spec: Spec, axes: tup
 
 def _next_home(shape: tuple[int, ...], mesh: AnyMesh, entries: list, axis: int, axes: tuple[int, ...]) -> int:
     if len(shape) == 1:
-        raise LayoutError("order='transposed' needs an array of two axes or more; for one axis use fft(order='scrambled')")
+        raise LayoutError(
+            "order='transposed' needs an array of two axes or more; for one axis use fft(order='scrambled')"
+        )
 
     def rank(other: int) -> tuple:
         whole = mesh_size(mesh, entries[other]) == 1
@@ -62,7 +64,9 @@ def natural_spec(shape: tuple[int, ...], mesh: AnyMesh, spec: Spec, axes: tuple[
     if len(found) == 1:
         return found[0]
     what = "no chunking leaves" if not found else f"{len(found)} chunkings leave"
-    raise LayoutError(f"order='transposed': {what} {format_spec(spec)} for axes {axes}; pass spec=, the natural side's chunking")
+    raise LayoutError(
+        f"order='transposed': {what} {format_spec(spec)} for axes {axes}; pass spec=, the natural side's chunking"
+    )
 
 
 def _leaves(shape: tuple[int, ...], mesh: AnyMesh, natural: Spec, axes: tuple[int, ...], spec: Spec) -> bool:

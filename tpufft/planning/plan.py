@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -12,7 +12,7 @@ from jax.sharding import NamedSharding
 from jax.stages import Compiled, Lowered
 
 from tpufft.execution import Bound, apply, call, compiled_function
-from tpufft.layout import AnyMesh, Layout
+from tpufft.layout import Layout
 from tpufft.planning import cost, hlo
 from tpufft.planning.machine import machine_of
 from tpufft.planning.orders import frequency_index
@@ -298,7 +298,11 @@ class _Fixed:
         natural = plan.out_layout if plan.problem.is_inverse else plan.in_layout
         other_given = plan.out_layout.spec if plan.problem.order == "natural" else None
         request = Request(
-            plan.problem, natural.mesh, plan.in_layout.spec if other_given else natural.spec, other_given, None,
+            plan.problem,
+            natural.mesh,
+            plan.in_layout.spec if other_given else natural.spec,
+            other_given,
+            None,
             self.is_transposed,
         )
         return request.batched(axis, size, names)
@@ -333,5 +337,3 @@ def frequencies(line: Layout, d: float, order: str, *, real: bool = False) -> ja
         return (signed / (n * d)).astype(dtype)
 
     return jax.make_array_from_callback((n,), NamedSharding(line.mesh, line.partition_spec), part)  # type: ignore[arg-type]
-
-

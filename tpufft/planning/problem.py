@@ -127,9 +127,7 @@ class Problem:
             operations.append(DFT(operation.axis, operation.size, not operation.inverse, scale))
             shape[operation.axis] = operation.size
         operations.reverse()
-        return replace(
-            self, name=INVERSE[self.name], shape=self.result_shape, operations=tuple(operations)
-        )
+        return replace(self, name=INVERSE[self.name], shape=self.result_shape, operations=tuple(operations))
 
 
 def transform_problem(
@@ -176,7 +174,9 @@ def transform_problem(
     for axis, size in reversed(list(zip(axes, sizes, strict=True))):
         length = current[axis] if size in (None, -1) else int(size)  # type: ignore[arg-type]
         if length < 1:
-            raise ValueError(f"{'n' if name in ('fft', 'ifft') else 's'}: {length} points along axis {axis}; at least 1")
+            raise ValueError(
+                f"{'n' if name in ('fft', 'ifft') else 's'}: {length} points along axis {axis}; at least 1"
+            )
         operations.append(DFT(axis, length, inverse, _scale(norm, length, inverse)))
         current[axis] = length
     return Problem(
@@ -196,8 +196,7 @@ def shift_problem(name: str, shape: tuple[int, ...], dtype: np.dtype, axes: int 
     """``fftshift`` or ``ifftshift`` of `axes` (None: all)."""
     chosen = range(len(shape)) if axes is None else [axes] if isinstance(axes, int | np.integer) else axes
     rolls = []
-    for axis in chosen:
-        axis = check_axis(axis, len(shape))
+    for axis in (check_axis(one, len(shape)) for one in chosen):
         half = shape[axis] // 2 if name == "fftshift" else -(shape[axis] // 2) % max(shape[axis], 1)
         rolls.append(Roll(axis, half))
     return Problem(name, tuple(shape), np.dtype(dtype), tuple(rolls))
@@ -250,7 +249,11 @@ def check_precision(precision: Precision, kernel: str) -> Precision:
         raise ValueError(f"precision={precision!r}: kernel='xla' has no choice of precision; use kernel='matmul'")
     if isinstance(precision, lax.DotAlgorithmPreset | lax.Precision):
         return precision
-    words = {word.lower() for level in lax.Precision for word in (level.name,)} | {"bfloat16", "tensorfloat32", "float32"}
+    words = {word.lower() for level in lax.Precision for word in (level.name,)} | {
+        "bfloat16",
+        "tensorfloat32",
+        "float32",
+    }
     presets = {preset.name for preset in lax.DotAlgorithmPreset}
     if isinstance(precision, str) and precision in presets:
         return lax.DotAlgorithmPreset[precision]

@@ -113,7 +113,9 @@ def plan_of(request: Request, visible: Layout | None, tracing: bool) -> Chosen:
     mesh = _mesh(request, visible, tracing)
     in_spec, out_spec = _specs(request, visible, mesh, tracing)
     problem = request.problem
-    in_layout = _even(Layout(problem.shape, problem.dtype, mesh, in_spec, _padding(problem.shape, mesh, in_spec)), "input")
+    in_layout = _even(
+        Layout(problem.shape, problem.dtype, mesh, in_spec, _padding(problem.shape, mesh, in_spec)), "input"
+    )
     out_layout = _even(
         Layout(problem.result_shape, problem.dtype, mesh, out_spec, _padding(problem.result_shape, mesh, out_spec)),
         "result",
@@ -217,6 +219,7 @@ def _even(layout: Layout, side: str) -> Layout:
         return layout
     axis = next(axis for axis, pad in enumerate(layout.padding) if pad)
     raise LayoutError(
-        f"axis {axis} of the {side} has {layout.shape[axis]} points, which do not divide into {layout.parts[axis]} equal "
-        f"chunks over {format_spec(layout.spec)}; use a multiple of {layout.parts[axis]} (see n= and s=), or another spec"
+        f"axis {axis} of the {side} has {layout.shape[axis]} points, which do not divide into {layout.parts[axis]} "
+        f"equal chunks over {format_spec(layout.spec)}; use a multiple of {layout.parts[axis]} (n=, s=) "
+        "or another spec"
     )

@@ -233,7 +233,5 @@ class _Moves:
         return four_step(layout, operation, self.problem.order, self._kernel, self.problem.precision)
 
     def _ring(self, layout: Layout, operation: DFT) -> Sequence[Step]:
-        ring = Ring(
-            operation.axis, operation.inverse, operation.scale, self.machine.both_ways, self.problem.precision
-        )
+        ring = Ring(operation.axis, operation.inverse, operation.scale, self.machine.both_ways, self.problem.precision)
         return [ring]

@@ -1,0 +1,1 @@
+"""What tpufft costs and how exact it is, beside what people would use instead: ``python -m benchmarks --help``."""

@@ -1,0 +1,162 @@
+"""The benchmark's command line: ``python -m benchmarks [speed|accuracy|overhead|all|report]``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks import accuracy, overhead, speed, store
+from benchmarks.cases import CASES, DEVICES, QUICK_CASES, Case
+from benchmarks.contestants import CONTESTANTS, contestant_class
+from benchmarks.environment import ENVIRONMENTS
+from benchmarks.report import markdown
+
+MEASURES = ("speed", "accuracy", "overhead")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure or report; returns the exit status."""
+    options = _parser().parse_args(arguments)
+    try:
+        return _report(options) if options.command == "report" else _measure(options)
+    except ValueError as error:
+        print(f"benchmarks: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("benchmarks: interrupted, nothing kept of the measurement under way", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument(
+        "command",
+        nargs="?",
+        default="speed",
+        choices=(*MEASURES, "all", "report"),
+        help="what to measure (default: speed, the race), or report: Markdown from raw files",
+    )
+    parser.add_argument("files", nargs="*", type=Path, help="report: raw files (default: the newest of each kind)")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes and few runs; keeps nothing without --output")
+    parser.add_argument("--cases", help=f"shapes, comma between them (default: {','.join(CASES)})")
+    parser.add_argument("--contestants", help=f"some of {','.join(CONTESTANTS)}")
+    parser.add_argument("--devices", help=f"device counts (default: {','.join(map(str, DEVICES))})")
+    parser.add_argument("--runs", type=int, help="timed calls of each contestant (default: 9)")
+    parser.add_argument("--pause", type=float, help="seconds between two calls of the race (default: 0.25)")
+    parser.add_argument(
+        "--environment",
+        default=",".join(ENVIRONMENTS),
+        help=f"race in one or several of {','.join(ENVIRONMENTS)} (default: one after the other)",
+    )
+    parser.add_argument("--largest", type=int, help="accuracy: the largest size (default: 2^20)")
+    parser.add_argument("--output", type=Path, help="folder for raw files and README.md (default: benchmarks/results)")
+    return parser
+
+
+def _measure(options: argparse.Namespace) -> int:
+    if options.files:
+        raise ValueError(f"{options.command} takes no files, got {options.files[0]}; raw files are for report")
+    jobs = _jobs(options)
+    folder = options.output or (None if options.quick else store.RESULTS)
+    start = time.monotonic()
+
+    def say(line: str) -> None:
+        print(f"[{time.monotonic() - start:5.0f} s] {line}", file=sys.stderr, flush=True)
+
+    raws = []
+    for job in jobs:
+        raw = job(say)
+        raws.append(raw)
+        if folder is not None:
+            say(f"raw results: {store.write(raw, folder).name}")
+    print(markdown(raws))
+    if folder is not None:
+        (folder / "README.md").write_text(markdown(store.newest(folder)))
+    return 0
+
+
+def _jobs(options: argparse.Namespace) -> list[Callable[[Callable[[str], None]], dict[str, Any]]]:
+    """One function for each raw file; bad options fail here, before anything runs."""
+    wanted = MEASURES if options.command == "all" else (options.command,)
+    jobs: list[Callable[[Callable[[str], None]], dict[str, Any]]] = []
+    if "speed" in wanted:
+        for environment in _list(options.environment):
+            race = _race_options(options, environment)
+            jobs.append(lambda say, race=race: speed.race(race, say))
+    if "accuracy" in wanted:
+        exact = _accuracy_options(options)
+        jobs.append(lambda say: accuracy.measure(exact, say))
+    if "overhead" in wanted:
+        calls = _overhead_options(options)
+        jobs.append(lambda say: overhead.measure(calls, say))
+    return jobs
+
+
+def _race_options(options: argparse.Namespace, environment: str) -> speed.Options:
+    if environment not in ENVIRONMENTS:
+        raise ValueError(f"--environment {environment} is unknown; use {' or '.join(ENVIRONMENTS)}")
+    contestants = tuple(_list(options.contestants)) or tuple(CONTESTANTS)
+    for name in contestants:
+        contestant_class(name)
+    default = speed.Options()
+    runs = options.runs if options.runs is not None else 3 if options.quick else default.runs
+    if runs < 1:
+        raise ValueError(f"--runs {runs}: at least 1 timed call is needed")
+    return speed.Options(
+        cases=_cases(options) or (QUICK_CASES if options.quick else default.cases),
+        contestants=contestants,
+        devices=_devices(options) or ((1, 2) if options.quick else default.devices),
+        runs=runs,
+        warm_up=1 if options.quick else default.warm_up,
+        pause=options.pause if options.pause is not None else 0.0 if options.quick else default.pause,
+        environment=environment,
+    )
+
+
+def _accuracy_options(options: argparse.Namespace) -> accuracy.Options:
+    default = accuracy.Options()
+    largest = options.largest if options.largest is not None else 256 if options.quick else default.largest
+    if largest < 2:
+        raise ValueError(f"--largest {largest}: the smallest size is 2")
+    seeds = default.seeds[:2] if options.quick else default.seeds
+    return accuracy.Options(largest, _devices(options) or default.chunks, seeds, ring=largest >= accuracy.RING_SIZE)
+
+
+def _overhead_options(options: argparse.Namespace) -> overhead.Options:
+    default = overhead.Options()
+    counts = (20, 50, 1) if options.quick else (default.pairs, default.loop, default.repeats)
+    return overhead.Options(_cases(options) or default.cases, _devices(options) or default.devices, *counts)
+
+
+def _report(options: argparse.Namespace) -> int:
+    raws = [store.read(path) for path in options.files]
+    if raws:
+        print(markdown(raws))
+        return 0
+    folder = options.output or store.RESULTS
+    (folder / "README.md").write_text(markdown(store.newest(folder)))
+    return 0
+
+
+def _cases(options: argparse.Namespace) -> tuple[str, ...]:
+    return tuple(Case.parse(name).name for name in _list(options.cases))
+
+
+def _devices(options: argparse.Namespace) -> tuple[int, ...]:
+    counts = _list(options.devices)
+    for count in counts:
+        if not count.isdigit() or int(count) < 1:
+            raise ValueError(f"--devices {options.devices}: {count!r} is no device count; use some as 1,2,8")
+    return tuple(int(count) for count in counts)
+
+
+def _list(text: str | None) -> list[str]:
+    return [item.strip() for item in (text or "").split(",") if item.strip()]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,23 @@
+"""What the accuracy and overhead measurements run inside a worker process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+#: Names a worker takes beside the contestants.
+PROBES = ("accuracy-probe", "overhead-probe", "scipy-accuracy-probe")
+
+
+def probe(name: str, devices: int) -> Any:
+    """The object behind a probe's name; its library is imported here."""
+    if name == "scipy-accuracy-probe":
+        from benchmarks.probes.accuracy import ScipyAccuracy
+
+        return ScipyAccuracy()
+    if name == "accuracy-probe":
+        from benchmarks.probes.accuracy import TpufftAccuracy
+
+        return TpufftAccuracy(devices)
+    from benchmarks.probes.overhead import Overhead
+
+    return Overhead(devices)

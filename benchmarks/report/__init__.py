@@ -1,0 +1,42 @@
+"""Markdown from raw results; nothing here measures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks.report.accuracy import accuracy_section
+from benchmarks.report.overhead import overhead_section
+from benchmarks.report.speed import speed_section
+
+HEAD = """# Benchmarks
+
+Written by `python -m benchmarks report` from the raw files of this folder, which hold every single timing.
+Run `make bench` to measure again.
+"""
+
+
+def markdown(raws: list[dict[str, Any]]) -> str:
+    """A page with a section for each set of raw results.
+
+    Parameters
+    ----------
+    raws : list of dict
+        As ``benchmarks.store.read`` gives them.
+
+    Raises
+    ------
+    ValueError
+        For none, or a kind that has no section.
+    """
+    if not raws:
+        raise ValueError("there are no raw results to report; run python -m benchmarks first, or name a raw file")
+    return "\n".join([HEAD, *(_section(raw) for raw in raws)])
+
+
+def _section(raw: dict[str, Any]) -> str:
+    if raw["kind"].startswith("speed-"):
+        return speed_section(raw)
+    sections = {"accuracy": accuracy_section, "overhead": overhead_section}
+    if raw["kind"] not in sections:
+        raise ValueError(f"raw results of kind {raw['kind']!r} have no report; kinds are speed-*, accuracy, overhead")
+    return sections[raw["kind"]](raw)

@@ -1,0 +1,136 @@
+"""From a public call to the primitive: the problem, the request, the argument on its devices."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh
+from jax.typing import ArrayLike
+
+from tpufft import execution
+from tpufft.errors import LayoutError
+from tpufft.layout import AnyMesh, SpecLike, normalize_spec
+from tpufft.planning import Problem, Request, shift_problem, transform_problem
+from tpufft.steps import Precision
+
+
+class Options(NamedTuple):
+    """The words that all transforms take."""
+
+    norm: str | None
+    order: str
+    method: str
+    kernel: str
+    precision: Precision
+
+
+def transform(
+    name: str,
+    x: ArrayLike,
+    mesh: Mesh | None,
+    sizes: Sequence[int | None] | None,
+    axes: Sequence[int] | None,
+    options: Options,
+    overwrite_x: bool,
+    spec: SpecLike | None,
+    out_spec: SpecLike | None,
+) -> jax.Array:
+    """Plan and run a Fourier transform of `x`."""
+    array = _as_array(x)
+    arguments = (name, array.shape, np.dtype(array.dtype), _frozen(sizes), _frozen(axes), options)
+    try:
+        problem = _problem(*arguments, jax.config.jax_enable_x64)
+    except TypeError:
+        # What cannot be hashed is either wrong, which the validation says better, or merely unusual.
+        problem = _problem.__wrapped__(*arguments, False)
+    return _run(request(problem, mesh, spec, out_spec), array, donate=overwrite_x)
+
+
+def shift(
+    name: str, x: ArrayLike, mesh: Mesh | None, axes: int | Sequence[int] | None, spec: SpecLike | None
+) -> jax.Array:
+    """Plan and run a cyclic shift of `x`."""
+    array = _as_array(x)
+    problem = shift_problem(name, array.shape, jax.dtypes.canonicalize_dtype(array.dtype), axes)
+    return _run(request(problem, mesh, spec, None), array, donate=False)
+
+
+def request(problem: Problem, mesh: Mesh | None, spec: SpecLike | None, out_spec: SpecLike | None) -> Request:
+    """What the caller said of mesh and chunking, checked as far as no array is needed for it."""
+    if mesh is not None and not isinstance(mesh, Mesh | jax.sharding.AbstractMesh):
+        raise TypeError(f"mesh={mesh!r} is no jax.sharding.Mesh; make one with jax.make_mesh((8,), ('x',))")
+    context = context_mesh()
+    _refuse_manual_axes(problem.name)
+    if spec is None and out_spec is None:
+        return _plain_request(problem, mesh, context)
+    if out_spec is not None and problem.order != "natural":
+        raise LayoutError(
+            f"out_spec={out_spec} and order={problem.order!r} together: both say how the result is chunked; give one"
+        )
+    known = mesh or context
+    rank = len(problem.shape)
+
+    def entries(given: SpecLike | None, argument: str) -> Any:
+        # Without a mesh the names are checked when the array shows its own.
+        return None if given is None else normalize_spec(given, rank, known, argument=argument)
+
+    return Request(problem, mesh, entries(spec, "spec"), entries(out_spec, "out_spec"), context)
+
+
+def context_mesh() -> AnyMesh | None:
+    """The mesh that ``jax.set_mesh`` set around the call."""
+    abstract = jax.sharding.get_abstract_mesh()
+    if abstract.empty:
+        return None
+    try:
+        return jax.sharding.get_mesh()
+    except ValueError:  # under jit, where only the abstract mesh shows
+        return abstract
+
+
+@functools.lru_cache(maxsize=1024)
+def _problem(
+    name: str, shape: tuple[int, ...], dtype: np.dtype, sizes: Any, axes: Any, options: Options, x64: bool
+) -> Problem:
+    del x64  # part of the key: the computing dtype depends on it
+    return transform_problem(name, shape, dtype, sizes=sizes, axes=axes, **options._asdict())
+
+
+@functools.lru_cache(maxsize=1024)
+def _plain_request(problem: Problem, mesh: Mesh | None, context: AnyMesh | None) -> Request:
+    return Request(problem, mesh, None, None, context)
+
+
+def _run(request: Request, x: jax.Array | np.ndarray, *, donate: bool) -> jax.Array:
+    dtype = request.problem.dtype
+    if isinstance(x, jax.core.Tracer):
+        return execution.apply(request, x.astype(dtype))
+    if not isinstance(x, jax.Array):
+        # Each part is copied only to where it lives; the copy is ours to overwrite.
+        target = request.bound(None, tracing=False).in_layout.sharding
+        x, donate = jax.device_put(np.asarray(x, dtype), target), True
+    elif x.dtype != dtype:
+        x, donate = jnp.asarray(x, dtype), True
+    return execution.call(request, x, donate=donate)
+
+
+def _as_array(x: ArrayLike) -> jax.Array | np.ndarray:
+    return x if isinstance(x, jax.Array | np.ndarray) else np.asarray(x)
+
+
+def _frozen(values: Any) -> Any:
+    return tuple(values) if isinstance(values, list | range | np.ndarray) else values
+
+
+def _refuse_manual_axes(name: str) -> None:
+    manual = jax.sharding.get_abstract_mesh().manual_axes
+    if manual:
+        raise LayoutError(
+            f"tpufft.{name} was called in a shard_map over {tuple(manual)}, where every device sees its own chunk; "
+            f"use tpufft.spmd.{name}(chunk, axis_name, ...)"
+        )
