@@ -55,7 +55,8 @@ def normalize_spec(spec: SpecLike, rank: int, mesh: AnyMesh | None, *, argument:
         For more entries than axes, a name the mesh does not have, or a name that stands twice.
     """
     if isinstance(spec, str) or not isinstance(spec, (PartitionSpec, Sequence)):
-        raise LayoutError(f"{argument}={spec!r} is no PartitionSpec; give one like P({spec!r}, None)")
+        example = f"P({spec!r}, None)" if isinstance(spec, str) else "P('x', None)"
+        raise LayoutError(f"{argument}={spec!r} is no PartitionSpec; give one like {example}")
     entries = tuple(spec)
     if len(entries) > rank and any(entry not in (None, ()) for entry in entries[rank:]):
         raise LayoutError(f"{argument}={spec} has {len(entries)} entries, but the array has {rank} axes")

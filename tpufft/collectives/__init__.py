@@ -3,6 +3,6 @@
 from tpufft.collectives.copy import copy_fragments
 from tpufft.collectives.exchange import exchange
 from tpufft.collectives.ring import ring_product
-from tpufft.collectives.wire import axis_name, send_whole
+from tpufft.collectives.wire import axis_name, permute, send_whole
 
-__all__ = ["axis_name", "copy_fragments", "exchange", "ring_product", "send_whole"]
+__all__ = ["axis_name", "copy_fragments", "exchange", "permute", "ring_product", "send_whole"]

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tpufft.collectives.wire import axis_name, send_whole
+from tpufft.collectives.wire import axis_name, permute
 from tpufft.layout import AxisNames
 from tpufft.steps import Fragment, rounds
 
@@ -60,7 +60,7 @@ def _add_round(
     pairs = [(part.source, part.target) for part in group]
     if any(source != target for source, target in pairs):
         # Devices outside the permutation receive zeros, which the sum below leaves without effect.
-        piece = send_whole(lambda part: lax.ppermute(part, axis_name(names), pairs), piece, platform)
+        piece = permute(piece, names, pairs, platform)
     return _put(result, piece, axis, names, group, window)
 
 

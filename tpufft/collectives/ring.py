@@ -7,7 +7,7 @@ from collections.abc import Callable
 import jax
 from jax import lax
 
-from tpufft.collectives.wire import axis_name, send_whole
+from tpufft.collectives.wire import axis_name, permute
 from tpufft.layout import AxisNames
 
 UNROLL = 2
@@ -55,12 +55,11 @@ def ring_product(
     Exactly P-1 permutes of a chunk for each device, each issued before the product of the chunk at hand, in a loop: the
     program does not grow with P.
     """
-    name = axis_name(names)
-    me = lax.axis_index(name)
+    me = lax.axis_index(axis_name(names))
 
     def pass_on(part: jax.Array, step: int) -> jax.Array:
         pairs = [(device, (device + step) % count) for device in range(count)]
-        return send_whole(lambda p: lax.ppermute(p, name, pairs), part, platform)
+        return permute(part, names, pairs, platform)
 
     def one_way(turn: jax.Array, carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
         total, here = carry

@@ -1,11 +1,12 @@
-"""How values cross the wire: a complex chunk is one collective everywhere."""
+"""How values cross the wire: a complex chunk is one collective everywhere; devices are counted as specs count them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from tpufft.layout import AxisNames
@@ -26,3 +27,33 @@ def send_whole(collective: Callable[[jax.Array], jax.Array], x: jax.Array, platf
         return collective(x)
     moved = collective(jnp.stack([x.real, x.imag], axis=-1))
     return lax.complex(moved[..., 0], moved[..., 1])
+
+
+def permute(x: jax.Array, names: AxisNames, pairs: Sequence[tuple[int, int]], platform: str) -> jax.Array:
+    """Send `x` from each pair's first device to its second; who is no second receives zeros.
+
+    Parameters
+    ----------
+    x : array
+        What every device sends.
+    names : tuple of str
+        Mesh axes, the first the slowest: positions are counted in this order, as ``lax.axis_index`` and specs do.
+    pairs : sequence of (int, int)
+        Positions along `names` together.
+    platform : str
+        The devices' platform.
+    """
+    # ppermute counts positions in the mesh's own order of axes, whatever the order of the names it is given.
+    mesh_names = jax.sharding.get_abstract_mesh().axis_names
+    ordered = tuple(sorted(names, key=mesh_names.index)) if set(names) <= set(mesh_names) else names
+    if ordered != names:
+        place = _positions(names, ordered)
+        pairs = [(place[source], place[target]) for source, target in pairs]
+    return send_whole(lambda part: lax.ppermute(part, axis_name(ordered), list(pairs)), x, platform)
+
+
+def _positions(names: AxisNames, ordered: AxisNames) -> list[int]:
+    """For every position counted along `names`, the position counted along `ordered`."""
+    sizes = [lax.axis_size(name) for name in ordered]
+    count = np.arange(int(np.prod(sizes))).reshape(sizes)
+    return count.transpose([ordered.index(name) for name in names]).ravel().tolist()

@@ -7,12 +7,16 @@ the device's own phases; and for each chunk that comes by, a phase for each row 
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
 from tpufft.collectives import axis_name, ring_product
+from tpufft.errors import LayoutError
 from tpufft.kernels import phases, twiddle
 from tpufft.layout import AxisNames, ceil_div
 from tpufft.steps import Precision
@@ -43,21 +47,23 @@ def ring_dft(
     planes = jnp.stack([columns.real, columns.imag], axis=1)  # (n, plane, batch): the planes share one product
     me = lax.axis_index(axis_name(names))
     turns = jnp.asarray(phases.roots(count, np.arange(count, dtype=np.int64), inverse).astype(chunk.dtype))
-    width = _panel_width(n, np.dtype(chunk.dtype).itemsize)
-    shared = _panel(0, n, n, count, me, inverse, scale, turns) if width == n else None
+    column = jnp.arange(n, dtype=jnp.int32) % count
+    own = turns[(column * me) % count][None, :]
+    dtype = np.dtype(chunk.dtype)
+    width = _panel_width(n, dtype.itemsize)
+    shared = None
+    if width == n:
+        shared = twiddle.block(n, n, n * count, inverse, dtype, scale=scale) * own
     row = np.arange(n, dtype=np.int32) % count
 
+    def by_panels(part: jax.Array) -> jax.Array:
+        def one(matrix: jax.Array) -> jax.Array:
+            return _multiply(matrix * own, part, precision)
+
+        return _over_panels(one, n, n * count, width, inverse, scale, dtype)
+
     def product(q: jax.Array, part: jax.Array) -> jax.Array:
-        matrix = shared
-        if matrix is not None:
-            raw = _multiply(matrix, part, precision)
-        else:
-            starts = jnp.arange(ceil_div(n, width)) * width
-            panels = lax.map(
-                lambda start: _multiply(_panel(start, width, n, count, me, inverse, scale, turns), part, precision),
-                starts,
-            )
-            raw = panels.reshape(-1, 2, part.shape[2])[:n]
+        raw = by_panels(part) if shared is None else _multiply(shared, part, precision)
         phase = turns[(jnp.asarray(row) * q + (me * q) % count * (n % count)) % count][:, None]
         real, imag = raw[:, 0], raw[:, 1]
         return jnp.stack([real * phase.real - imag * phase.imag, real * phase.imag + imag * phase.real], axis=1)
@@ -71,23 +77,37 @@ def _panel_width(n: int, itemsize: int) -> int:
     return n if n * n * itemsize <= BLOCK_BYTES else max(1, BLOCK_BYTES // (4 * n * itemsize))
 
 
-def _panel(
-    start: jax.Array | int,
-    rows: int,
+def _over_panels(
+    use: Callable[[jax.Array], jax.Array],
     n: int,
-    count: int,
-    me: jax.Array,
+    order: int,
+    width: int,
     inverse: bool,
     scale: float,
-    turns: jax.Array,
+    dtype: np.dtype,
 ) -> jax.Array:
-    """Rows ``start .. start + rows`` of W_N^(ij) W_P^(pj), as complex numbers."""
-    dtype = np.dtype(turns.dtype)
-    panels = ceil_div(n, rows)
-    place = (panels, jnp.asarray(start) // rows) if panels > 1 else None
-    block = twiddle.block(rows, n, n * count, inverse, dtype, row_chunk=place, scale=scale)
-    column = jnp.arange(n, dtype=jnp.int32) % count
-    return block * turns[(column * me) % count][None, :]
+    """``use`` of every `width` rows of the n x n block of roots, the results one below the other.
+
+    Exponents i j mod N are carried from panel to panel by additions of integers, so that they are exact and need no
+    table larger than a row; the roots are products of two small tables' entries.
+    """
+    if order >= 2**30:
+        raise LayoutError(f"a ring over {order} points is out of reach of 32-bit exponents; use method='exchange'")
+    column = np.arange(n, dtype=np.int64)
+    advance = jnp.asarray((width * column % order).astype(np.int32))
+    inner = jnp.asarray((np.arange(width)[:, None] * column[None, :] % order).astype(np.int32))
+    fine = math.isqrt(order - 1) + 1
+    near = phases.roots(order, np.arange(fine, dtype=np.int64), inverse) * scale
+    far = phases.roots(order, np.arange(0, order, fine, dtype=np.int64), inverse)
+    near_table, far_table = jnp.asarray(near.astype(dtype)), jnp.asarray(far.astype(dtype))
+
+    def step(first: jax.Array, _: None) -> tuple[jax.Array, jax.Array]:
+        exponent = (first[None, :] + inner) % order
+        panel = far_table[exponent // fine] * near_table[exponent % fine]
+        return (first + advance) % order, use(panel)
+
+    _, panels = lax.scan(step, jnp.zeros(n, jnp.int32), None, length=ceil_div(n, width))
+    return panels.reshape(-1, *panels.shape[2:])[:n]
 
 
 def _multiply(matrix: jax.Array, part: jax.Array, precision: Precision) -> jax.Array:

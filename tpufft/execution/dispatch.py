@@ -74,6 +74,8 @@ def _entry(
     named = isinstance(sharding, NamedSharding)
     visible = Layout.of(shape, dtype, sharding.mesh, sharding.spec) if named else None
     bound = operator.bound(visible, tracing=False)
+    if 0 in bound.out_layout.shape:
+        return functools.partial(_nothing, bound.out_layout)
     function = compiled_function(bound, donate=donate)
     target = bound.in_layout.sharding
     moves = not sharding.is_equivalent_to(target, len(shape))
@@ -89,6 +91,12 @@ def _entry(
             return y.block_until_ready() if waits else y
 
     return start
+
+
+def _nothing(layout: Layout, x: jax.Array) -> jax.Array:
+    """The result without elements; compiled programs return those in a wrong chunking."""
+    del x
+    return jax.device_put(np.zeros(layout.shape, layout.dtype), layout.sharding)
 
 
 @functools.lru_cache(maxsize=1)

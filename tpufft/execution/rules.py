@@ -45,14 +45,15 @@ def run(program: Program, chunk: jax.Array, platform: str) -> jax.Array:
     platform : str
         The devices' platform, for what depends on it on the wire.
     """
+    if 0 in program.in_layout.shape:
+        # The sum of nothing is a zero that varies over the mesh as the chunk does.
+        return jnp.zeros(program.out_layout.chunk_shape, chunk.dtype) + chunk.sum(dtype=chunk.dtype)
     for step, layout in zip(program.steps, program.layouts, strict=False):
         chunk = _RULES[type(step)](step, layout, chunk, platform)
     return chunk
 
 
 def _local(step: Local, layout: Layout, chunk: jax.Array, platform: str) -> jax.Array:
-    if chunk.size == 0:
-        return chunk
     kernel = KERNELS[step.kernel]
     return kernel.transform(chunk, step.axes, inverse=step.inverse, scale=step.scale, precision=step.precision)
 

@@ -15,6 +15,9 @@ import numpy as np
 
 from tpufft.kernels import phases
 
+WHOLE_TABLE = 64
+"""Chunks up to which the phases of their starts are one table."""
+
 
 def block(
     rows: int,
@@ -56,8 +59,19 @@ def block(
     tail = phases.outer_roots(order, row, np.arange(fine, dtype=np.int64), inverse)
     heads = jnp.asarray(head.astype(dtype))
     if column_chunk is not None:
-        count, position = column_chunk
-        starts = phases.outer_roots(order, np.arange(count, dtype=np.int64) * columns, row, inverse)
-        heads = heads * jnp.asarray(starts.astype(dtype))[position][:, None]
+        heads = heads * _chunk_starts(*column_chunk, columns, row, order, inverse, dtype)[:, None]
     full = heads[:, :, None] * jnp.asarray(tail.astype(dtype))[:, None, :]
     return full.reshape(rows, coarse * fine)[:, :columns]
+
+
+def _chunk_starts(
+    count: int, position: jax.Array, columns: int, row: np.ndarray, order: int, inverse: bool, dtype: np.dtype
+) -> jax.Array:
+    """``W[r, position * columns]`` for all rows; on many chunks in two factors, so that no table has count x rows."""
+    fine = count if count <= WHOLE_TABLE else math.isqrt(count - 1) + 1
+    near = phases.outer_roots(order, np.arange(fine, dtype=np.int64) * columns, row, inverse)
+    starts = jnp.asarray(near.astype(dtype))[position % fine]
+    if fine < count:
+        far = phases.outer_roots(order, np.arange(0, count, fine, dtype=np.int64) * columns, row, inverse)
+        starts = starts * jnp.asarray(far.astype(dtype))[position // fine]
+    return starts

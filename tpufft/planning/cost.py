@@ -122,7 +122,10 @@ def scratch_chunks(step: Step, layout: Layout) -> float:
         # Planes on the way in and out, the chunk that comes next, two partial products; and the shared block.
         n = layout.chunk_shape[step.axis]
         return 6.0 + n * n * layout.dtype.itemsize / max(layout.chunk_bytes, 1)
-    return 1.0 if isinstance(step, Interleave | Deinterleave) else 0.0
+    if isinstance(step, Local) and step.kernel == "matmul":
+        return 0.25
+    # XLA merges the reordering with the exchange's unpacking: what was received is still there.
+    return 2.0 - 1.0 / layout.device_count if isinstance(step, Interleave | Deinterleave) else 0.0
 
 
 def _trailing(axes: tuple[int, ...], rank: int) -> bool:
@@ -132,7 +135,7 @@ def _trailing(axes: tuple[int, ...], rank: int) -> bool:
 def _arithmetic_seconds(step: Step, layout: Layout, flops: float, machine: Machine) -> float:
     if isinstance(step, Ring):
         batch = layout.chunk_size / layout.chunk_shape[step.axis]
-        return flops / (machine.matmul_flops * min(1.0, (1 + batch) / machine.matmul_width))
+        return 2.0 * flops / (machine.matmul_flops * min(1.0, (1 + batch) / machine.matmul_width))
     if isinstance(step, Local) and step.kernel == "matmul":
         radices = [radix for axis in step.axes for radix in matmul.radices(layout.shape[axis]) or (1,)]
         mean = math.prod(radices) ** (1 / max(len(radices), 1))

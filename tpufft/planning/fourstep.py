@@ -53,8 +53,11 @@ class StepBuilder:
         if missing > 0:
             self.add(Pad(target, missing))
         self.add(Exchange(names, source, target))
-        if self.layout.parts[source] == 1 and self.layout.padding[source]:
-            self.add(Trim(source, self.layout.padding[source]))
+        superfluous = self.layout.padding[source] - self.layout.least_padding(source)
+        if superfluous and self.layout.parts[source] == 1:
+            self.add(Trim(source, superfluous))
+        elif superfluous:
+            self.add(Resize(source, self.layout.shape[source], self.layout.least_padding(source)))
 
 
 def four_step(layout: Layout, operation: DFT, order: str, kernel: KernelChoice, precision: Precision) -> list[Step]:

@@ -103,7 +103,7 @@ def _host(devices: int) -> Machine:
         strided_penalty=2.5,
         wire_bandwidth=1.0e9 * share,
         exchange_share=None,
-        latency=6e-5,
+        latency=1.5e-4,
         both_ways=False,
     )
 

@@ -14,7 +14,7 @@ from jax.stages import Compiled, Lowered
 from tpufft.execution import Bound, apply, call, compiled_function
 from tpufft.layout import Layout
 from tpufft.planning import cost, hlo
-from tpufft.planning.machine import machine_of
+from tpufft.planning.machine import Machine, machine_of
 from tpufft.planning.orders import frequency_index
 from tpufft.planning.problem import Problem, check_axis
 from tpufft.planning.request import Chosen, Request, plan_of
@@ -92,11 +92,9 @@ class Plan:
     def inverse(self) -> Plan:
         """The plan of the inverse transform, from the output layout back to the input layout."""
         problem = self.problem.inverted()
-        if problem.order == "natural":
-            request = Request(problem, self.in_layout.mesh, self.out_layout.spec, self.in_layout.spec)
-        else:
-            natural = self.out_layout if self.problem.is_inverse else self.in_layout
-            request = Request(problem, natural.mesh, natural.spec)
+        given = self.in_layout.spec if problem.order == "natural" else None
+        side = self.out_layout if problem.spec_is_of_input else self.in_layout
+        request = Request(problem, side.mesh, side.spec, given)
         return Plan(request, plan_of(request, None, True))
 
     # -- what it costs ----------------------------------------------------------------------------------------------
@@ -116,9 +114,14 @@ class Plan:
         """Predicted peak of one device: argument, result and temporaries, less what is aliased."""
         return cost.peak_bytes(self._candidate.program, donated=self.overwrite_x)
 
+    @property
+    def machine(self) -> Machine:
+        """What the plan was chosen for: rates of one device."""
+        return self._chosen.machine
+
     def costs(self, kind: str | None = None) -> list[cost.StepCost]:
         """What each step costs one device: FLOPs, bytes in memory and on the wire, predicted seconds."""
-        machine = self._chosen.machine if kind is None else machine_of(self.in_layout.mesh, kind)
+        machine = self.machine if kind is None else machine_of(self.in_layout.mesh, kind)
         return cost.program_costs(self._candidate.program, machine)
 
     def predict(self, kind: str | None = None) -> float:
@@ -249,8 +252,7 @@ class Plan:
         return describe(self)
 
     def __repr__(self) -> str:
-        shape = ", ".join(map(str, self.in_layout.shape))
-        return f"<Plan {self.problem.name} {self.in_layout.dtype} ({shape}) in {len(self.steps)} steps>"
+        return f"<Plan {self.problem.name} {self.in_layout.dtype} {self.in_layout.shape} in {len(self.steps)} steps>"
 
     @property
     def _candidate(self) -> Candidate:
@@ -295,16 +297,9 @@ class _Fixed:
 
     def batched(self, axis: int, size: int, names: tuple[str, ...] | None) -> Request:
         plan = self.plan
-        natural = plan.out_layout if plan.problem.is_inverse else plan.in_layout
-        other_given = plan.out_layout.spec if plan.problem.order == "natural" else None
-        request = Request(
-            plan.problem,
-            natural.mesh,
-            plan.in_layout.spec if other_given else natural.spec,
-            other_given,
-            None,
-            self.is_transposed,
-        )
+        side = plan.in_layout if plan.problem.spec_is_of_input else plan.out_layout
+        given = plan.out_layout.spec if plan.problem.order == "natural" else None
+        request = Request(plan.problem, side.mesh, side.spec, given, None, self.is_transposed)
         return request.batched(axis, size, names)
 
 

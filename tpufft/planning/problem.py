@@ -15,6 +15,18 @@ from tpufft.kernels import KERNELS
 from tpufft.steps import Precision
 
 METHODS = ("auto", "exchange", "ring")
+PRECISIONS = (
+    "default",
+    "fastest",
+    "bfloat16",
+    "high",
+    "bfloat16_3x",
+    "tensorfloat32",
+    "highest",
+    "float32",
+)
+"""The words that JAX's products take."""
+
 NORMS = ("backward", "ortho", "forward")
 FORWARD_OF = {"fft": "ifft", "fft2": "ifft2", "fftn": "ifftn", "fftshift": "ifftshift"}
 INVERSE = {**FORWARD_OF, **{inverse: forward for forward, inverse in FORWARD_OF.items()}}
@@ -91,6 +103,11 @@ class Problem:
     def is_inverse(self) -> bool:
         """Whether an order other than natural describes the input and not the result."""
         return self.name not in FORWARD_OF
+
+    @property
+    def spec_is_of_input(self) -> bool:
+        """Whether a caller's `spec` names the input's chunking: it names the side whose order is natural."""
+        return self.order == "natural" or not self.is_inverse
 
     @property
     def transformed_axes(self) -> tuple[int, ...]:
@@ -172,7 +189,7 @@ def transform_problem(
     operations = []
     current = list(shape)
     for axis, size in reversed(list(zip(axes, sizes, strict=True))):
-        length = current[axis] if size in (None, -1) else int(size)  # type: ignore[arg-type]
+        length = current[axis] if size is None else shape[axis] if size == -1 else int(size)
         if length < 1:
             raise ValueError(
                 f"{'n' if name in ('fft', 'ifft') else 's'}: {length} points along axis {axis}; at least 1"
@@ -249,17 +266,12 @@ def check_precision(precision: Precision, kernel: str) -> Precision:
         raise ValueError(f"precision={precision!r}: kernel='xla' has no choice of precision; use kernel='matmul'")
     if isinstance(precision, lax.DotAlgorithmPreset | lax.Precision):
         return precision
-    words = {word.lower() for level in lax.Precision for word in (level.name,)} | {
-        "bfloat16",
-        "tensorfloat32",
-        "float32",
-    }
-    presets = {preset.name for preset in lax.DotAlgorithmPreset}
-    if isinstance(precision, str) and precision in presets:
-        return lax.DotAlgorithmPreset[precision]
-    if not isinstance(precision, str) or precision.lower() not in words:
-        raise ValueError(f"precision={precision!r}: one of {', '.join(sorted(words))}, or a lax.DotAlgorithmPreset")
-    return precision
+    if isinstance(precision, str):
+        if precision in PRECISIONS:
+            return precision
+        if precision in lax.DotAlgorithmPreset.__members__:
+            return lax.DotAlgorithmPreset[precision]
+    raise ValueError(f"precision={precision!r}: one of {', '.join(PRECISIONS)}, or a jax.lax.DotAlgorithmPreset")
 
 
 def check_axis(axis: object, rank: int) -> int:

@@ -83,7 +83,7 @@ class Request:
         if visible is None:
             return self
         bound = self.bound(visible, tracing=False)
-        natural = bound.out_layout if self.problem.is_inverse != self.is_transposed else bound.in_layout
+        natural = bound.in_layout if self.problem.spec_is_of_input != self.is_transposed else bound.out_layout
         return replace(self, mesh=natural.mesh, spec=natural.spec)
 
     def bound(self, visible: Layout | None, *, tracing: bool) -> Bound:
@@ -167,7 +167,7 @@ def _mesh_text(mesh: AnyMesh) -> str:
 def _specs(request: Request, visible: Layout | None, mesh: AnyMesh, tracing: bool) -> tuple[Spec, Spec]:
     """The chunking of input and result."""
     problem = request.problem
-    natural_is_input = not problem.is_inverse
+    natural_is_input = problem.spec_is_of_input
     natural_shows = natural_is_input != request.is_transposed
     natural_shape = problem.shape if natural_is_input else problem.result_shape
     axes = problem.transformed_axes
@@ -183,7 +183,6 @@ def _specs(request: Request, visible: Layout | None, mesh: AnyMesh, tracing: boo
         other = transposed_spec(problem.spectrum_shape, mesh, natural, axes)
     elif request.out_spec is not None:
         given = _closed(request.out_spec, visible, len(natural_shape), mesh, "out_spec")
-        # With the natural order both sides are natural, and `spec` is the input's chunking.
         return natural, given
     else:
         other = natural

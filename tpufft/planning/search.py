@@ -80,11 +80,22 @@ def candidates(problem: Problem, start: Layout, goal: Spec, machine: Machine) ->
         for program in _search(problem, start, goal, machine, names):
             found.setdefault(program.steps, Candidate(program, program_seconds(program, machine)))
     if not found:
-        raise LayoutError(
-            f"no plan with method={problem.method!r} takes {start} to {format_spec(goal)} for {problem.name} of axes "
-            f"{problem.transformed_axes}; use method='auto' or another spec"
-        )
+        raise LayoutError(_no_plan(problem, start, goal))
     return tuple(sorted(found.values(), key=lambda candidate: candidate.seconds)[:KEEP])
+
+
+def _no_plan(problem: Problem, start: Layout, goal: Spec) -> str:
+    used, wanted = ({name for names in spec for name in names} for spec in (start.spec, goal))
+    if used != wanted:
+        return (
+            f"out_spec={format_spec(goal)} splits over {sorted(wanted)}, but the array over {sorted(used)}: a transform "
+            "keeps the mesh axes in use; move the array first, by spec= or jax.device_put"
+        )
+    remedy = "another spec" if problem.method == "auto" else "method='auto' or another spec"
+    return (
+        f"no plan with method={problem.method!r} takes {start} to {format_spec(goal)} for {problem.name} of axes "
+        f"{problem.transformed_axes}; use {remedy}"
+    )
 
 
 def _kernel_sets(problem: Problem, machine: Machine) -> list[tuple[str, ...]]:
@@ -122,7 +133,7 @@ def _search(
         if visits[state.layout, state.todo] >= VISITS or state.moves > longest:
             continue
         visits[state.layout, state.todo] += 1
-        if not state.todo and state.layout.spec == goal:
+        if not state.todo and state.layout.spec == goal and state.layout.is_even:
             kept += 1
             yield Program(start, state.steps)
             continue

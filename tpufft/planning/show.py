@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from jax.sharding import Mesh
+
 from tpufft.layout import format_spec
 from tpufft.planning.cost import StepCost, peak_bytes
+from tpufft.planning.machine import host_cores
 from tpufft.steps import Step
 
 if TYPE_CHECKING:
@@ -33,7 +36,7 @@ def describe(plan: Plan) -> str:
     donated = peak_bytes(plan.bound.program, donated=True) / chunk
     peak = f"peak {format_bytes(plan.peak_bytes)} per device ({plan.peak_bytes / chunk:.1f} x its chunk"
     peak += ")" if plan.overwrite_x else f"; {donated:.1f} with overwrite_x)"
-    lines.append(f"{peak} ; predicted {format_seconds(plan.predict())} on this {_where(plan)}")
+    lines.append(f"{peak} ; predicted {format_seconds(plan.predict())} on {_where(plan)}")
     return "\n".join(lines)
 
 
@@ -72,5 +75,7 @@ def _figure(step: Step, cost: StepCost, devices: int) -> str:
 
 
 def _where(plan: Plan) -> str:
-    name = plan._chosen.machine.name
-    return "host" if name == "host" else f"mesh of {name}"
+    name = plan.machine.name
+    if name != "host":
+        return f"this mesh of {name}"
+    return "this host" if isinstance(plan.in_layout.mesh, Mesh) else f"a host of {host_cores()} cores"

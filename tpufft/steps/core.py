@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from jax.lax import DotAlgorithmPreset
+from jax import lax
 
 from tpufft.errors import LayoutError
 from tpufft.layout import Layout
 
-Precision = str | DotAlgorithmPreset | None
+Precision = str | lax.DotAlgorithmPreset | lax.Precision | None
 
 
 @dataclass(frozen=True)

@@ -75,13 +75,24 @@ def plan(
     1
     """
     check_word("transform", transform, TRANSFORMS)
-    shape = tuple(int(size) for size in shape)
+    shape = _checked_shape(shape)
     named = asked_dtype(dtype)
     problem = _shift_options(transform, shape, named, options) if "shift" in transform else None
     if problem is None:
         problem = _problem_from_options(transform, shape, named, options)
     request = call.request(problem, mesh or call.context_mesh() or default_mesh(), spec, out_spec)
     return make_plan(request, overwrite_x=overwrite_x)
+
+
+def _checked_shape(shape: Sequence[int]) -> tuple[int, ...]:
+    if not isinstance(shape, Sequence | np.ndarray) or isinstance(shape, str):
+        raise TypeError(f"shape={shape!r} is no sequence of sizes; give one such as ({shape!r},)")
+    for size in shape:
+        if not hasattr(size, "__index__"):
+            raise TypeError(f"shape={tuple(shape)}: the size {size!r} is no integer")
+        if size < 0:
+            raise ValueError(f"shape={tuple(shape)}: the size {size} is negative")
+    return tuple(int(size) for size in shape)
 
 
 def _shift_options(transform: str, shape: tuple[int, ...], dtype: np.dtype, options: dict[str, Any]) -> Problem:
