@@ -76,7 +76,9 @@ def fft(
     >>> bool(np.allclose(chunks.reshape(64), np.fft.fft(x), atol=1e-4))
     True
     """
-    return _along("fft", chunk, axis_name, axis, n, norm, spec, order, method, kernel, precision)
+    options = {"norm": norm, "order": order, "method": method, "kernel": kernel, "precision": precision}
+    place = check_axis(axis, chunk.ndim)
+    return _transform("fft", chunk, axis_name, place, (n,), (place,), spec, options)
 
 
 def ifft(
@@ -123,7 +125,9 @@ def ifft(
     >>> bool(jnp.allclose(jax.vmap(there_and_back, axis_name="x")(jnp.ones((2, 8))), 1, atol=1e-5))
     True
     """
-    return _along("ifft", chunk, axis_name, axis, n, norm, spec, order, method, kernel, precision)
+    options = {"norm": norm, "order": order, "method": method, "kernel": kernel, "precision": precision}
+    place = check_axis(axis, chunk.ndim)
+    return _transform("ifft", chunk, axis_name, place, (n,), (place,), spec, options)
 
 
 def fftn(
@@ -178,7 +182,8 @@ def fftn(
     >>> y[0, 0, 0].item()
     (16+0j)
     """
-    return _over("fftn", chunk, axis_name, axes, s, norm, spec, order, method, kernel, precision)
+    options = {"norm": norm, "order": order, "method": method, "kernel": kernel, "precision": precision}
+    return _transform("fftn", chunk, axis_name, 0, s, axes, spec, options)
 
 
 def ifftn(
@@ -225,7 +230,8 @@ def ifftn(
     >>> y[0, 0, 0].item()
     (1+0j)
     """
-    return _over("ifftn", chunk, axis_name, axes, s, norm, spec, order, method, kernel, precision)
+    options = {"norm": norm, "order": order, "method": method, "kernel": kernel, "precision": precision}
+    return _transform("ifftn", chunk, axis_name, 0, s, axes, spec, options)
 
 
 def fftshift(chunk: jax.Array, axis_name: AxisName, *, axis: int = -1, spec: SpecLike | None = None) -> jax.Array:
@@ -294,40 +300,19 @@ def ifftshift(chunk: jax.Array, axis_name: AxisName, *, axis: int = -1, spec: Sp
     return _shift("ifftshift", chunk, axis_name, axis, spec)
 
 
-def _along(name: str, chunk: jax.Array, axis_name: AxisName, axis: int, n: int | None, *options: Any) -> jax.Array:
-    norm, spec, order, method, kernel, precision = options
-    place = check_axis(axis, chunk.ndim)
+def _transform(
+    name: str,
+    chunk: jax.Array,
+    axis_name: AxisName,
+    place: int,
+    sizes: Sequence[int | None] | None,
+    axes: Sequence[int] | None,
+    spec: SpecLike | None,
+    options: dict[str, Any],
+) -> jax.Array:
+    """Run a transform on a chunk of an array whose axis `place` is split, unless `spec` says otherwise."""
     shape, layout = _global(name, chunk, axis_name, place, spec)
-    problem = transform_problem(
-        name,
-        shape,
-        chunk.dtype,
-        sizes=(n,),
-        axes=(axis,),
-        norm=norm,
-        order=order,
-        method=method,
-        kernel=kernel,
-        precision=precision,
-    )
-    return _run(problem, layout, chunk)
-
-
-def _over(name: str, chunk: jax.Array, axis_name: AxisName, axes: Any, s: Any, *options: Any) -> jax.Array:
-    norm, spec, order, method, kernel, precision = options
-    shape, layout = _global(name, chunk, axis_name, 0, spec)
-    problem = transform_problem(
-        name,
-        shape,
-        chunk.dtype,
-        sizes=s,
-        axes=axes,
-        norm=norm,
-        order=order,
-        method=method,
-        kernel=kernel,
-        precision=precision,
-    )
+    problem = transform_problem(name, shape, chunk.dtype, sizes=sizes, axes=axes, **options)
     return _run(problem, layout, chunk)
 
 

@@ -59,9 +59,8 @@ def _add_round(
     piece = _cut(x, axis, names, count, group, window)
     pairs = [(part.source, part.target) for part in group]
     if any(source != target for source, target in pairs):
-        # Devices outside the permutation receive zeros, which the sum below leaves without effect.
         piece = permute(piece, names, pairs, platform)
-    return _put(result, piece, axis, names, group, window)
+    return _put(result, piece, axis, names, count, group)
 
 
 def _cut(x: jax.Array, axis: int, names: AxisNames, count: int, group: list[Fragment], window: int) -> jax.Array:
@@ -81,19 +80,21 @@ def _cut(x: jax.Array, axis: int, names: AxisNames, count: int, group: list[Frag
 
 
 def _put(
-    result: jax.Array, piece: jax.Array, axis: int, names: AxisNames, group: list[Fragment], window: int
+    result: jax.Array, piece: jax.Array, axis: int, names: AxisNames, count: int, group: list[Fragment]
 ) -> jax.Array:
-    length = result.shape[axis]
-    starts = {part.target_start for part in group}
-    if len(starts) == 1 and max(starts) + window <= length:
-        start = starts.pop()
-        widths = [(start, length - window - start) if i == axis else (0, 0) for i in range(piece.ndim)]
-        return _add(result, jnp.pad(piece, widths))
+    """Write each target's piece into its place, bit by bit as it came."""
+    starts, lengths = {part.target_start for part in group}, {part.length for part in group}
+    if len(starts) == len(lengths) == 1 and len(group) == count:
+        return lax.dynamic_update_slice_in_dim(result, piece, starts.pop(), axis=axis)
     me = lax.axis_index(axis_name(names)) if names else 0
     start = _by_device({part.target: part.target_start for part in group}, me)
+    filled = _by_device({part.target: part.length for part in group}, me)
+    length = result.shape[axis]
     widths = [(0, length if i == axis else 0) for i in range(piece.ndim)]
-    shifted = jnp.roll(jnp.pad(piece, widths), start, axis=axis)
-    return _add(result, lax.slice_in_dim(shifted, 0, length, axis=axis))
+    shifted = lax.slice_in_dim(jnp.roll(jnp.pad(piece, widths), start, axis=axis), 0, length, axis=axis)
+    place = jnp.arange(length)
+    inside = (place >= start) & (place < start + filled)
+    return jnp.where(jnp.expand_dims(inside, [i for i in range(piece.ndim) if i != axis]), shifted, result)
 
 
 def _by_device(values: dict[int, int], me: jax.Array | int) -> jax.Array:
@@ -102,7 +103,3 @@ def _by_device(values: dict[int, int], me: jax.Array | int) -> jax.Array:
         table[device] = value
     inside = jnp.asarray(table)
     return jnp.where(me < len(table), inside[jnp.minimum(me, len(table) - 1)], 0)
-
-
-def _add(a: jax.Array, b: jax.Array) -> jax.Array:
-    return a | b if a.dtype == np.bool_ else a + b

@@ -249,7 +249,9 @@ class Plan:
         return hash(self._identity)
 
     def __str__(self) -> str:
-        return describe(self)
+        program = self._candidate.program
+        peaks = (cost.peak_bytes(program, donated=False), cost.peak_bytes(program, donated=True))
+        return describe(self.problem, self.bound, self.costs(), self.machine, peaks, self.overwrite_x)
 
     def __repr__(self) -> str:
         return f"<Plan {self.problem.name} {self.in_layout.dtype} {self.in_layout.shape} in {len(self.steps)} steps>"

@@ -88,8 +88,8 @@ def _no_plan(problem: Problem, start: Layout, goal: Spec) -> str:
     used, wanted = ({name for names in spec for name in names} for spec in (start.spec, goal))
     if used != wanted:
         return (
-            f"out_spec={format_spec(goal)} splits over {sorted(wanted)}, but the array over {sorted(used)}: a transform "
-            "keeps the mesh axes in use; move the array first, by spec= or jax.device_put"
+            f"out_spec={format_spec(goal)} splits over {sorted(wanted)}, but the array over {sorted(used)}: a "
+            "transform keeps the mesh axes in use; move the array first, by spec= or jax.device_put"
         )
     remedy = "another spec" if problem.method == "auto" else "method='auto' or another spec"
     return (

@@ -2,41 +2,58 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from jax.sharding import Mesh
 
-from tpufft.layout import format_spec
-from tpufft.planning.cost import StepCost, peak_bytes
-from tpufft.planning.machine import host_cores
-from tpufft.steps import Step
-
-if TYPE_CHECKING:
-    from tpufft.planning.plan import Plan
+from tpufft.execution import Bound
+from tpufft.layout import Layout, format_spec
+from tpufft.planning.cost import StepCost
+from tpufft.planning.machine import Machine, host_cores
+from tpufft.planning.problem import Problem
 
 _WIDTH = 62
 
 
-def describe(plan: Plan) -> str:
-    """The text of ``print(plan)``."""
-    problem, layout = plan.problem, plan.in_layout
-    devices = layout.device_count
+def describe(
+    problem: Problem, bound: Bound, costs: Sequence[StepCost], machine: Machine, peaks: tuple[int, int], donates: bool
+) -> str:
+    """The text of ``print(plan)``.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is computed.
+    bound : Bound
+        Layouts and steps.
+    costs : sequence of StepCost
+        One for each step.
+    machine : Machine
+        What the costs are of.
+    peaks : tuple of int
+        Bytes of one device without and with donation.
+    donates : bool
+        Which of them holds.
+    """
+    layout, result = bound.in_layout, bound.out_layout
     head = f"{problem.name} {layout.dtype} {layout.shape} on {layout.describe()}, order {problem.order}"
-    if plan.out_layout.shape != layout.shape:
-        head += f", result {plan.out_layout.shape}"
-    if plan.out_layout.spec != layout.spec:
-        head += f", result chunked {format_spec(plan.out_layout.spec)}"
+    if result.shape != layout.shape:
+        head += f", result {result.shape}"
+    if result.spec != layout.spec:
+        head += f", result chunked {format_spec(result.spec)}"
     lines = [head]
-    for number, (step, before, cost) in enumerate(zip(plan.steps, plan.layouts, plan.costs(), strict=False), 1):
+    program = bound.program
+    for number, (step, before, cost) in enumerate(zip(program.steps, program.layouts, costs, strict=False), 1):
         text = f"{number:3d}  {step.describe(before)}"
-        lines.append(f"{text:<{_WIDTH}} {_figure(step, cost, devices)}".rstrip())
-    if not plan.steps:
+        lines.append(f"{text:<{_WIDTH}} {_figure(cost, layout.device_count)}".rstrip())
+    if not program.steps:
         lines.append("  nothing to do")
     chunk = max(layout.chunk_bytes, 1)
-    donated = peak_bytes(plan.bound.program, donated=True) / chunk
-    peak = f"peak {format_bytes(plan.peak_bytes)} per device ({plan.peak_bytes / chunk:.1f} x its chunk"
-    peak += ")" if plan.overwrite_x else f"; {donated:.1f} with overwrite_x)"
-    lines.append(f"{peak} ; predicted {format_seconds(plan.predict())} on {_where(plan)}")
+    peak = peaks[1] if donates else peaks[0]
+    text = f"peak {format_bytes(peak)} per device ({peak / chunk:.1f} x its chunk"
+    text += ")" if donates else f"; {peaks[1] / chunk:.1f} with overwrite_x)"
+    seconds = sum(cost.seconds for cost in costs)
+    lines.append(f"{text} ; predicted {format_seconds(seconds)} on {_where(machine, layout)}")
     return "\n".join(lines)
 
 
@@ -65,7 +82,7 @@ def format_flops(flops: float) -> str:
     return f"{flops:.1f} TFLOP"
 
 
-def _figure(step: Step, cost: StepCost, devices: int) -> str:
+def _figure(cost: StepCost, devices: int) -> str:
     parts = []
     if cost.flops:
         parts.append(format_flops(cost.flops * devices))
@@ -74,8 +91,7 @@ def _figure(step: Step, cost: StepCost, devices: int) -> str:
     return ", ".join(parts)
 
 
-def _where(plan: Plan) -> str:
-    name = plan.machine.name
-    if name != "host":
-        return f"this mesh of {name}"
-    return "this host" if isinstance(plan.in_layout.mesh, Mesh) else f"a host of {host_cores()} cores"
+def _where(machine: Machine, layout: Layout) -> str:
+    if machine.name != "host":
+        return f"this mesh of {machine.name}"
+    return "this host" if isinstance(layout.mesh, Mesh) else f"a host of {host_cores()} cores"
