@@ -2,7 +2,7 @@
 
 from tpufft.execution.dispatch import call, compiled_function, mesh_platform
 from tpufft.execution.operator import Bound, Operator, visible_layout
-from tpufft.execution.primitive import apply, transform_p
+from tpufft.execution.primitive import apply, enter, transform_p
 from tpufft.execution.rules import run
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "apply",
     "call",
     "compiled_function",
+    "enter",
     "mesh_platform",
     "run",
     "transform_p",

@@ -19,7 +19,7 @@ from jax.sharding import AxisType, Mesh, NamedSharding, Sharding
 from jax.stages import Wrapped
 
 from tpufft.cluster import deadlock_risk
-from tpufft.execution.operator import Bound, Operator, visible_layout
+from tpufft.execution.operator import Bound, Operator, layout_of, visible_layout
 from tpufft.execution.rules import run
 from tpufft.layout import AnyMesh, Layout
 
@@ -28,7 +28,8 @@ _ONE_AT_A_TIME = threading.Lock()
 
 def call(operator: Operator, x: jax.Array, *, donate: bool = False) -> jax.Array:
     """Apply an operator to a concrete array."""
-    return _entry(operator, x.shape, x.dtype, x.sharding, donate)(x)
+    # What JAX hands on of a NumPy argument under vmap is an Array without a sharding.
+    return _entry(operator, x.shape, x.dtype, getattr(x, "sharding", None), donate)(x)
 
 
 def traced(bound: Bound, x: jax.Array) -> jax.Array:
@@ -69,16 +70,15 @@ def mesh_platform(mesh: AnyMesh) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def _entry(
-    operator: Operator, shape: tuple[int, ...], dtype: np.dtype, sharding: Sharding, donate: bool
+    operator: Operator, shape: tuple[int, ...], dtype: np.dtype, sharding: Sharding | None, donate: bool
 ) -> Callable[[jax.Array], jax.Array]:
-    named = isinstance(sharding, NamedSharding)
-    visible = Layout.of(shape, dtype, sharding.mesh, sharding.spec) if named else None
+    visible = layout_of(shape, dtype, sharding)
     bound = operator.bound(visible, tracing=False)
     if 0 in bound.out_layout.shape:
         return functools.partial(_nothing, bound.out_layout)
     function = compiled_function(bound, donate=donate)
     target = bound.in_layout.sharding
-    moves = not sharding.is_equivalent_to(target, len(shape))
+    moves = sharding is None or not sharding.is_equivalent_to(target, len(shape))
     waits = bound.in_layout.device_count > 1 and mesh_platform(bound.in_layout.mesh) == "cpu"
     if waits:
         _warn_of_deadlock(bound.in_layout.device_count)
@@ -113,7 +113,10 @@ def _warn_of_deadlock(device_count: int) -> None:
 
 def _declared(x: jax.Array, layout: Layout) -> jax.Array:
     """`x` with the chunking of `layout` in its type, where types carry it; no data moves."""
-    visible = visible_layout(x) if isinstance(x, jax.core.Tracer) else None
-    if visible is None or visible.spec == layout.spec or AxisType.Explicit not in layout.mesh.axis_types:
+    if AxisType.Explicit not in layout.mesh.axis_types:
         return x
-    return jax.sharding.reshard(x, NamedSharding(visible.mesh, layout.partition_spec))  # type: ignore[arg-type]
+    visible = visible_layout(x)
+    if visible is not None and visible.spec == layout.spec:
+        return x
+    mesh = layout.mesh if visible is None else visible.mesh
+    return jax.sharding.reshard(x, NamedSharding(mesh, layout.partition_spec))  # type: ignore[arg-type]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import jax
 import numpy as np
@@ -61,9 +61,17 @@ class Operator(Protocol):
 def visible_layout(x: jax.Array | jax.core.ShapedArray) -> Layout | None:
     """The layout that an array shows: a concrete array's sharding, or a tracer's type on an Explicit mesh."""
     concrete = isinstance(x, jax.Array) and not isinstance(x, jax.core.Tracer)
-    sharding = x.sharding if concrete or isinstance(x, jax.core.ShapedArray) else jax.typeof(x).sharding
+    sharding = (
+        getattr(x, "sharding", None) if concrete or isinstance(x, jax.core.ShapedArray) else jax.typeof(x).sharding
+    )
+    layout = layout_of(x.shape, x.dtype, sharding)
+    if not concrete and layout is not None and AxisType.Explicit not in layout.mesh.axis_types:
+        return None
+    return layout
+
+
+def layout_of(shape: tuple[int, ...], dtype: np.dtype, sharding: Any) -> Layout | None:
+    """The layout that a sharding with a mesh and a spec says; None for any other."""
     if not isinstance(sharding, NamedSharding) or sharding.mesh.empty:
         return None
-    if not concrete and AxisType.Explicit not in sharding.mesh.axis_types:
-        return None
-    return Layout.of(x.shape, x.dtype, sharding.mesh, sharding.spec)
+    return Layout.of(shape, dtype, sharding.mesh, sharding.spec)

@@ -13,10 +13,11 @@ import jax
 from jax.core import ShapedArray
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
-from jax.sharding import NamedSharding
+from jax.sharding import AxisType, Mesh, NamedSharding
 
 from tpufft.execution import dispatch
 from tpufft.execution.operator import Operator, visible_layout
+from tpufft.layout import Layout
 
 transform_p = Primitive("tpufft")
 
@@ -24,6 +25,14 @@ transform_p = Primitive("tpufft")
 def apply(operator: Operator, x: jax.Array) -> jax.Array:
     """Apply an operator to an array or a tracer."""
     return transform_p.bind(x, operator=operator)
+
+
+def enter(x: jax.Array, layout: Layout) -> jax.Array:
+    """A tracer whose type shows no mesh, brought onto the Explicit mesh of `layout`; any other as it is."""
+    if AxisType.Explicit not in layout.mesh.axis_types or visible_layout(x) is not None:
+        return x
+    # Only device_put gives the jitted program around it the mesh's devices; reshard does not.
+    return jax.device_put(x, layout.sharding) if isinstance(layout.mesh, Mesh) else x
 
 
 def _impl(x: jax.Array, *, operator: Operator) -> jax.Array:

@@ -123,9 +123,8 @@ def scratch_chunks(step: Step, layout: Layout) -> float:
         n = layout.chunk_shape[step.axis]
         return 6.0 + n * n * layout.dtype.itemsize / max(layout.chunk_bytes, 1)
     if isinstance(step, Local) and step.kernel == "matmul":
-        return 0.25
-    # XLA merges the reordering with the exchange's unpacking: what was received is still there.
-    return 2.0 - 1.0 / layout.device_count if isinstance(step, Interleave | Deinterleave) else 0.0
+        return 0.5
+    return 0.0
 
 
 def _trailing(axes: tuple[int, ...], rank: int) -> bool:

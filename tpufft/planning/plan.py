@@ -11,7 +11,7 @@ import numpy as np
 from jax.sharding import NamedSharding
 from jax.stages import Compiled, Lowered
 
-from tpufft.execution import Bound, apply, call, compiled_function
+from tpufft.execution import Bound, apply, call, compiled_function, enter
 from tpufft.layout import Layout
 from tpufft.planning import cost, hlo
 from tpufft.planning.machine import Machine, machine_of
@@ -163,7 +163,7 @@ class Plan:
             raise ValueError(f"x has shape {tuple(x.shape)}; this plan transforms {self.in_layout.shape}")
         operator = _Fixed(self)
         if isinstance(x, jax.core.Tracer):
-            return apply(operator, x.astype(self.in_layout.dtype))
+            return apply(operator, enter(x, self.in_layout).astype(self.in_layout.dtype))
         placed = jax.device_put(x, self.in_layout.sharding) if not isinstance(x, jax.Array) else x
         same = placed.dtype == self.in_layout.dtype
         placed = placed if same else placed.astype(self.in_layout.dtype)

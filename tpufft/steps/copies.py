@@ -40,13 +40,18 @@ def rounds(parts: list[Fragment]) -> list[list[Fragment]]:
     Fragments of the same offsets and length come first into the same group, so that a shift needs one group for each.
     """
     groups: list[list[Fragment]] = []
+    sending: list[set[int]] = []
+    receiving: list[set[int]] = []
     for part in sorted(parts, key=lambda part: (-part.length, part.source_start, part.target_start, part.target)):
-        for group in groups:
-            if all(part.source != other.source and part.target != other.target for other in group):
-                group.append(part)
-                break
-        else:
-            groups.append([part])
+        free = (n for n in range(len(groups)) if part.source not in sending[n] and part.target not in receiving[n])
+        number = next(free, len(groups))
+        if number == len(groups):
+            groups.append([])
+            sending.append(set())
+            receiving.append(set())
+        groups[number].append(part)
+        sending[number].add(part.source)
+        receiving[number].add(part.target)
     return groups
 
 

@@ -109,6 +109,8 @@ def _plain_request(problem: Problem, mesh: Mesh | None, context: AnyMesh | None)
 def _run(request: Request, x: jax.Array | np.ndarray, *, donate: bool) -> jax.Array:
     dtype = request.problem.dtype
     if isinstance(x, jax.core.Tracer):
+        if request.mesh is not None:
+            x = execution.enter(x, request.bound(execution.visible_layout(x), tracing=True).in_layout)
         return execution.apply(request, x.astype(dtype))
     if not isinstance(x, jax.Array):
         # Each part is copied only to where it lives; the copy is ours to overwrite.
