@@ -25,7 +25,7 @@ from tpufft.steps import Local, Program, Resize, Ring, Shift, Step
 KEEP = 6
 """How many candidates are kept."""
 
-VISITS = 3
+VISITS = 2
 """How often one state is expanded, so that more than the cheapest way is found."""
 
 
@@ -76,8 +76,9 @@ def candidates(problem: Problem, start: Layout, goal: Spec, machine: Machine) ->
     """
     kernels = _kernel_sets(problem, machine)
     found: dict[tuple[Step, ...], Candidate] = {}
-    for names in kernels:
-        for program in _search(problem, start, goal, machine, names):
+    for number, names in enumerate(kernels):
+        # Every way with the better kernels; of those with one kernel only, the best.
+        for program in itertools.islice(_search(problem, start, goal, machine, names), 1 if number else KEEP):
             found.setdefault(program.steps, Candidate(program, program_seconds(program, machine)))
     if not found:
         raise LayoutError(_no_plan(problem, start, goal))
@@ -114,10 +115,11 @@ def _search(
     numbers = itertools.count()
     visits: Counter[tuple[Layout, tuple[Operation, ...]]] = Counter()
     queue: list[_State] = []
-    kept = 0
 
     def push(state: _State | None, build: StepBuilder, todo: tuple[Operation, ...]) -> None:
         todo = moves.settle(build, todo)
+        if visits[build.layout, todo] >= VISITS:
+            return
         before = state.layout if state else start
         added = Program(before, tuple(build.steps))
         seconds = (state.seconds if state else 0.0) + program_seconds(added, machine)
@@ -128,13 +130,12 @@ def _search(
     push(None, StepBuilder(start), problem.operations)
     # Every mesh axis moves away from and back to its array axis at most twice, each transformed axis is done once.
     longest = 4 * sum(map(len, start.spec)) + len(problem.operations)
-    while queue and kept < KEEP:
+    while queue:
         state = heapq.heappop(queue)
         if visits[state.layout, state.todo] >= VISITS or state.moves > longest:
             continue
         visits[state.layout, state.todo] += 1
         if not state.todo and state.layout.spec == goal and state.layout.is_even:
-            kept += 1
             yield Program(start, state.steps)
             continue
         for build, todo in moves.from_state(state.layout, state.todo):
