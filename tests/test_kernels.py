@@ -155,8 +155,8 @@ def test_radices_match_the_matrix_unit() -> None:
 
 def test_flops_count_the_products() -> None:
     assert KERNELS["matmul"].flops(16, 2) == 8 * 16 * 16 * 2
-    assert KERNELS["matmul"].flops(128, 1) == 6 * 128 * 128
-    assert KERNELS["matmul"].flops(16384, 1) == (2 * 6 * 128 + 6) * 16384
+    assert KERNELS["matmul"].flops(128, 1) == 8 * 128 * 128
+    assert KERNELS["matmul"].flops(16384, 1) == (2 * 8 * 128 + 6) * 16384
     assert KERNELS["xla"].flops(1024, 1) == 5 * 1024 * 10
     assert KERNELS["matmul"].flops(521, 1) > 2 * KERNELS["matmul"].flops(2048, 1)
 

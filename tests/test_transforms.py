@@ -249,6 +249,15 @@ def test_uneven_intermediate_sizes(case, method):
     check(got, oracle.transform("fftn", x), x.dtype, mesh_of(case.mesh), case.spec)
 
 
+@pytest.mark.parametrize(("devices", "method"), [(3, "exchange"), (5, "ring"), (6, "ring"), (7, "exchange")])
+def test_numbers_of_devices_that_are_no_power_of_two(devices, method):
+    mesh = jax.make_mesh((devices,), ("x",), axis_types=(AUTO,), devices=jax.devices()[:devices])
+    for shape in ((4 * devices,), (2 * devices, devices + 1)):
+        x = random(shape)
+        sharded = jax.device_put(x, NamedSharding(mesh, P("x")))
+        check(tpufft.fftn(sharded, method=method), oracle.transform("fftn", x), x.dtype, mesh, P("x"))
+
+
 def test_matmul_kernel_on_primes_and_long_primes():
     for n in (127, 521):  # a dense product, and Bluestein's convolution
         x = random((8, n))

@@ -15,8 +15,16 @@ from jax.sharding import AbstractMesh, PartitionSpec
 
 from tpufft.errors import LayoutError
 from tpufft.execution import mesh_platform, run
-from tpufft.layout import Layout, SpecLike, normalize_spec
-from tpufft.planning import Problem, Request, check_axis, make_plan, shift_problem, transform_problem
+from tpufft.layout import Spec, SpecLike, mesh_size, normalize_spec
+from tpufft.planning import (
+    Problem,
+    Request,
+    check_axis,
+    make_plan,
+    shift_problem,
+    transform_problem,
+    transposed_shape,
+)
 from tpufft.steps import Precision
 
 AxisName = str | tuple[str, ...]
@@ -72,7 +80,7 @@ def fft(
     --------
     >>> import jax, numpy as np, tpufft
     >>> x = np.random.default_rng(0).standard_normal(64).astype(np.complex64)
-    >>> chunks = jax.vmap(lambda c: tpufft.spmd.fft(c, "x"), axis_name="x")(x.reshape(4, 16))
+    >>> chunks = jax.jit(jax.vmap(lambda c: tpufft.spmd.fft(c, "x"), axis_name="x"))(x.reshape(4, 16))
     >>> bool(np.allclose(chunks.reshape(64), np.fft.fft(x), atol=1e-4))
     True
     """
@@ -122,7 +130,7 @@ def ifft(
     >>> import jax, jax.numpy as jnp, tpufft
     >>> def there_and_back(c):
     ...     return tpufft.spmd.ifft(tpufft.spmd.fft(c, "x"), "x").real
-    >>> bool(jnp.allclose(jax.vmap(there_and_back, axis_name="x")(jnp.ones((2, 8))), 1, atol=1e-5))
+    >>> bool(jnp.allclose(jax.jit(jax.vmap(there_and_back, axis_name="x"))(jnp.ones((2, 8))), 1, atol=1e-5))
     True
     """
     options = {"norm": norm, "order": order, "method": method, "kernel": kernel, "precision": precision}
@@ -178,7 +186,7 @@ def fftn(
     Examples
     --------
     >>> import jax, jax.numpy as jnp, tpufft
-    >>> y = jax.vmap(lambda c: tpufft.spmd.fftn(c, "x"), axis_name="x")(jnp.ones((2, 2, 4)))
+    >>> y = jax.jit(jax.vmap(lambda c: tpufft.spmd.fftn(c, "x"), axis_name="x"))(jnp.ones((2, 2, 4)))
     >>> y[0, 0, 0].item()
     (16+0j)
     """
@@ -226,12 +234,106 @@ def ifftn(
     Examples
     --------
     >>> import jax, jax.numpy as jnp, tpufft
-    >>> y = jax.vmap(lambda c: tpufft.spmd.ifftn(c, "x"), axis_name="x")(jnp.ones((2, 2, 4)))
+    >>> y = jax.jit(jax.vmap(lambda c: tpufft.spmd.ifftn(c, "x"), axis_name="x"))(jnp.ones((2, 2, 4)))
     >>> y[0, 0, 0].item()
     (1+0j)
     """
     options = {"norm": norm, "order": order, "method": method, "kernel": kernel, "precision": precision}
     return _transform("ifftn", chunk, axis_name, 0, s, axes, spec, options)
+
+
+def fft2(
+    chunk: jax.Array,
+    axis_name: AxisName,
+    *,
+    axes: Sequence[int] | None = (-2, -1),
+    s: Sequence[int] | None = None,
+    norm: str | None = None,
+    spec: SpecLike | None = None,
+    order: str = "natural",
+    method: str = "auto",
+    kernel: str = "auto",
+    precision: Precision = None,
+) -> jax.Array:
+    r"""As :func:`fftn`, along two axes.
+
+    .. math:: X_{kl} = \sum_{i,j} x_{ij}\, e^{-2\pi i (ik/N_1 + jl/N_2)}
+
+    Parameters
+    ----------
+    chunk, axis_name, axes, s, norm, spec, order, method, kernel, precision
+        As in :func:`fftn`.
+
+    Returns
+    -------
+    jax.Array
+        This device's chunk of the result.
+
+    Raises
+    ------
+    LayoutError
+        As in :func:`fft`.
+
+    Notes
+    -----
+    Costs what :func:`fftn` costs.
+
+    Examples
+    --------
+    >>> import jax, jax.numpy as jnp, tpufft
+    >>> y = jax.jit(jax.vmap(lambda c: tpufft.spmd.fft2(c, "x"), axis_name="x"))(jnp.ones((2, 2, 4)))
+    >>> y[0, 0, 0].item()
+    (16+0j)
+    """
+    options = {"norm": norm, "order": order, "method": method, "kernel": kernel, "precision": precision}
+    return _transform("fft2", chunk, axis_name, 0, s, axes, spec, options)
+
+
+def ifft2(
+    chunk: jax.Array,
+    axis_name: AxisName,
+    *,
+    axes: Sequence[int] | None = (-2, -1),
+    s: Sequence[int] | None = None,
+    norm: str | None = None,
+    spec: SpecLike | None = None,
+    order: str = "natural",
+    method: str = "auto",
+    kernel: str = "auto",
+    precision: Precision = None,
+) -> jax.Array:
+    r"""As :func:`ifftn`, along two axes.
+
+    .. math:: x_{ij} = \frac{1}{N_1 N_2} \sum_{k,l} X_{kl}\, e^{2\pi i (ik/N_1 + jl/N_2)}
+
+    Parameters
+    ----------
+    chunk, axis_name, axes, s, norm, spec, order, method, kernel, precision
+        As in :func:`ifftn`.
+
+    Returns
+    -------
+    jax.Array
+        This device's chunk of the result.
+
+    Raises
+    ------
+    LayoutError
+        As in :func:`fft`.
+
+    Notes
+    -----
+    Costs what :func:`ifftn` costs.
+
+    Examples
+    --------
+    >>> import jax, jax.numpy as jnp, tpufft
+    >>> y = jax.jit(jax.vmap(lambda c: tpufft.spmd.ifft2(c, "x"), axis_name="x"))(jnp.ones((2, 2, 4)))
+    >>> y[0, 0, 0].item()
+    (1+0j)
+    """
+    options = {"norm": norm, "order": order, "method": method, "kernel": kernel, "precision": precision}
+    return _transform("ifft2", chunk, axis_name, 0, s, axes, spec, options)
 
 
 def fftshift(chunk: jax.Array, axis_name: AxisName, *, axis: int = -1, spec: SpecLike | None = None) -> jax.Array:
@@ -261,7 +363,8 @@ def fftshift(chunk: jax.Array, axis_name: AxisName, *, axis: int = -1, spec: Spe
     Examples
     --------
     >>> import jax, jax.numpy as jnp, tpufft
-    >>> jax.vmap(lambda c: tpufft.spmd.fftshift(c, "x"), axis_name="x")(jnp.arange(4).reshape(2, 2)).tolist()
+    >>> shift = jax.jit(jax.vmap(lambda c: tpufft.spmd.fftshift(c, "x"), axis_name="x"))
+    >>> shift(jnp.arange(4).reshape(2, 2)).tolist()
     [[2, 3], [0, 1]]
     """
     return _shift("fftshift", chunk, axis_name, axis, spec)
@@ -294,7 +397,8 @@ def ifftshift(chunk: jax.Array, axis_name: AxisName, *, axis: int = -1, spec: Sp
     Examples
     --------
     >>> import jax, jax.numpy as jnp, tpufft
-    >>> jax.vmap(lambda c: tpufft.spmd.ifftshift(c, "x"), axis_name="x")(jnp.arange(4).reshape(2, 2)).tolist()
+    >>> shift = jax.jit(jax.vmap(lambda c: tpufft.spmd.ifftshift(c, "x"), axis_name="x"))
+    >>> shift(jnp.arange(4).reshape(2, 2)).tolist()
     [[2, 3], [0, 1]]
     """
     return _shift("ifftshift", chunk, axis_name, axis, spec)
@@ -311,21 +415,25 @@ def _transform(
     options: dict[str, Any],
 ) -> jax.Array:
     """Run a transform on a chunk of an array whose axis `place` is split, unless `spec` says otherwise."""
-    shape, layout = _global(name, chunk, axis_name, place, spec)
+    mesh, natural = _split(name, chunk, axis_name, place, spec)
+    shape = _shape(chunk.shape, mesh, natural)
+    if name.startswith("ifft") and options["order"] == "transposed":
+        shape = transposed_shape(chunk.shape, mesh, natural, axes)
     problem = transform_problem(name, shape, chunk.dtype, sizes=sizes, axes=axes, **options)
-    return _run(problem, layout, chunk)
+    return _run(problem, mesh, natural, chunk)
 
 
 def _shift(name: str, chunk: jax.Array, axis_name: AxisName, axis: int, spec: SpecLike | None) -> jax.Array:
     place = check_axis(axis, chunk.ndim)
-    shape, layout = _global(name, chunk, axis_name, place, spec)
-    return _run(shift_problem(name, shape, np.dtype(chunk.dtype), place), layout, chunk)
+    mesh, split = _split(name, chunk, axis_name, place, spec)
+    problem = shift_problem(name, _shape(chunk.shape, mesh, split), np.dtype(chunk.dtype), place)
+    return _run(problem, mesh, split, chunk)
 
 
-def _global(
+def _split(
     name: str, chunk: jax.Array, axis_name: AxisName, place: int, spec: SpecLike | None
-) -> tuple[tuple[int, ...], Layout]:
-    """Shape and layout of the array of which `chunk` is a part."""
+) -> tuple[AbstractMesh, Spec]:
+    """The mesh that `axis_name` means here, and the chunking of the array of which `chunk` is a part."""
     names = (axis_name,) if isinstance(axis_name, str) else tuple(axis_name)
     try:
         sizes = tuple(int(lax.axis_size(one)) for one in names)
@@ -336,12 +444,14 @@ def _global(
         ) from None
     mesh = AbstractMesh(sizes, names)
     entries: SpecLike = PartitionSpec(*(None,) * place, names) if spec is None else spec
-    split = normalize_spec(entries, chunk.ndim, mesh)
-    parts = Layout.of((0,) * chunk.ndim, chunk.dtype, mesh, split).parts
-    shape = tuple(size * count for size, count in zip(chunk.shape, parts, strict=True))
-    return shape, Layout.of(shape, chunk.dtype, mesh, split)
+    return mesh, normalize_spec(entries, chunk.ndim, mesh)
 
 
-def _run(problem: Problem, layout: Layout, chunk: jax.Array) -> jax.Array:
-    plan = make_plan(Request(problem, layout.mesh, layout.spec))
+def _shape(chunk: tuple[int, ...], mesh: AbstractMesh, spec: Spec) -> tuple[int, ...]:
+    """The shape of the whole array."""
+    return tuple(size * mesh_size(mesh, names) for size, names in zip(chunk, spec, strict=True))
+
+
+def _run(problem: Problem, mesh: AbstractMesh, spec: Spec, chunk: jax.Array) -> jax.Array:
+    plan = make_plan(Request(problem, mesh, spec))
     return run(plan.bound.program, chunk.astype(problem.dtype), mesh_platform(jax.sharding.get_abstract_mesh()))

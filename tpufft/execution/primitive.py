@@ -28,11 +28,21 @@ def apply(operator: Operator, x: jax.Array) -> jax.Array:
 
 
 def enter(x: jax.Array, layout: Layout) -> jax.Array:
-    """A tracer whose type shows no mesh, brought onto the Explicit mesh of `layout`; any other as it is."""
-    if AxisType.Explicit not in layout.mesh.axis_types or visible_layout(x) is not None:
+    """A value of a jitted program that shows no mesh, brought onto the devices of `layout`; any other as it is.
+
+    The program around it would not know of the mesh otherwise. Only ``device_put`` tells it; ``reshard`` does not.
+    """
+    if visible_layout(x) is not None or not isinstance(layout.mesh, Mesh):
         return x
-    # Only device_put gives the jitted program around it the mesh's devices; reshard does not.
-    return jax.device_put(x, layout.sharding) if isinstance(layout.mesh, Mesh) else x
+    explicit = AxisType.Explicit in layout.mesh.axis_types
+    return jax.device_put(x, layout.sharding) if explicit or _is_staged(x) else x
+
+
+def _is_staged(x: Any) -> bool:
+    """Whether a tracer stands for a value that a jitted program will compute, and for the whole of it (no vmap)."""
+    while hasattr(x, "primal"):
+        x = x.primal
+    return isinstance(x, jax.core.Tracer) and not hasattr(x, "val")
 
 
 def _impl(x: jax.Array, *, operator: Operator) -> jax.Array:

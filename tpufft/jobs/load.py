@@ -59,7 +59,12 @@ def load(
 
     Examples
     --------
-    >>> x = tpufft.load("volume.npy", mesh, P("x", None, None))  # doctest: +SKIP
+    >>> import tempfile, numpy as np, tpufft
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/volume.npy", np.ones((8, 4)))
+    ...     x = tpufft.load(f"{folder}/volume.npy")
+    >>> x.shape
+    (8, 4)
     """
     with format_of(path).reader(path) as reader:
         target = _target_dtype(reader.dtype, dtype)

@@ -42,7 +42,11 @@ def save(path: str | os.PathLike[str], x: jax.Array | np.ndarray, *, progress: P
 
     Examples
     --------
-    >>> tpufft.save("spectrum.npy", y)  # doctest: +SKIP
+    >>> import tempfile, numpy as np, tpufft
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     tpufft.save(f"{folder}/spectrum.npy", tpufft.fft(np.ones(8)))
+    ...     abs(np.load(f"{folder}/spectrum.npy")[0])
+    np.float32(8.0)
     """
     if isinstance(x, Tracer):
         raise TypeError("save() writes values, and under jax.jit there are none yet; call it on the function's result")

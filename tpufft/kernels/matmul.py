@@ -1,8 +1,8 @@
 """The kernel `matmul`: a DFT as products with small DFT matrices, on the real and imaginary planes.
 
 A length with factors is a Cooley-Tukey nest: dense products of radix at most :data:`MAX_RADIX`, twiddle factors in
-between. Differs from the textbook in that every product is real: either four multiplications of planes, or three by
-Gauss's identity where the product, not the memory, is what costs. A length with a large prime factor is Bluestein's
+between. Differs from the textbook in that every product is real: four multiplications of planes, or, at less than full
+precision, three by Gauss's identity. A length with a large prime factor is Bluestein's
 convolution of a length that has none.
 """
 
@@ -28,6 +28,9 @@ MAX_DENSE = 512
 GAUSS_FROM = 64
 """Radix from which three multiplications beat four: below it, the additions cost as much as the product saved."""
 
+FULL = (None, "highest", "float32", lax.Precision.HIGHEST)
+"""Precisions at which four multiplications are made: three lose half a digit to cancellation."""
+
 
 def transform(x: jax.Array, axes: tuple[int, ...], *, inverse: bool, scale: float, precision: Precision) -> jax.Array:
     """The DFT of complex `x` along `axes` times `scale`, by real products of the given `precision`."""
@@ -41,13 +44,12 @@ def transform(x: jax.Array, axes: tuple[int, ...], *, inverse: bool, scale: floa
 
 
 def flops(length: int, batch: int) -> float:
-    """FLOPs of the products for `batch` transforms of `length`."""
+    """FLOPs at full precision of the products for `batch` transforms of `length`."""
     stages = radices(length)
     if not stages:
         padded = convolution_length(length)
         return 2 * flops(padded, batch) + 20.0 * padded * batch
-    work = sum((6.0 if radix >= GAUSS_FROM else 8.0) * radix for radix in stages)
-    return (work + 6.0 * (len(stages) - 1)) * length * batch
+    return (8.0 * sum(stages) + 6.0 * (len(stages) - 1)) * length * batch
 
 
 @functools.lru_cache(maxsize=512)
@@ -97,7 +99,7 @@ def _nest(x: jax.Array, inverse: bool, scale: float, precision: Precision) -> ja
 def _product(x: jax.Array, matrix: np.ndarray, precision: Precision) -> jax.Array:
     """A symmetric complex matrix times planes (2, before, n, behind), contracting n."""
     real, imag = jnp.asarray(np.real(matrix), x.dtype), jnp.asarray(np.imag(matrix), x.dtype)
-    if matrix.shape[0] >= GAUSS_FROM:
+    if matrix.shape[0] >= GAUSS_FROM and precision not in FULL:
         both = _contract(real, x[0] + x[1], precision)
         return jnp.stack(
             [both - _contract(real + imag, x[1], precision), both + _contract(imag - real, x[0], precision)]

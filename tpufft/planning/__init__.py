@@ -1,5 +1,6 @@
 """Candidates, cost, choice, and the plan that comes of it."""
 
+from tpufft.planning.orders import transposed_shape
 from tpufft.planning.plan import Plan, frequencies, make_plan
 from tpufft.planning.problem import (
     TRANSFORMS,
@@ -27,4 +28,5 @@ __all__ = [
     "make_plan",
     "shift_problem",
     "transform_problem",
+    "transposed_shape",
 ]

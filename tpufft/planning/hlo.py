@@ -85,7 +85,8 @@ def _count(computations: dict[str, list[str]], name: str, times: int, total: Cou
                     raise ValueError(f"a loop of unknown length executes {dict(inside)}: {line.strip()[:120]}")
                 continue
             trips = int(known.group(1))
-        if base not in COLLECTIVES:
+        # The start of an asynchronous wrapper counts what it wraps; its update and its end name it again.
+        if base not in COLLECTIVES and opcode not in ("async-update", "async-done"):
             for part in called:
                 _count(computations, part, times * trips, total)
 

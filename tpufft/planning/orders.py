@@ -7,7 +7,7 @@ points, at position ``c n + d``, the frequency ``c + P d``.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -67,6 +67,25 @@ def natural_spec(shape: tuple[int, ...], mesh: AnyMesh, spec: Spec, axes: tuple[
     raise LayoutError(
         f"order='transposed': {what} {format_spec(spec)} for axes {axes}; pass spec=, the natural side's chunking"
     )
+
+
+def transposed_shape(
+    chunk: tuple[int, ...], mesh: AnyMesh, natural: Spec, axes: Sequence[int] | None
+) -> tuple[int, ...]:
+    """The shape of the array of which `chunk` is a part in the transposed chunking of `natural`.
+
+    Raises
+    ------
+    LayoutError
+        Where no shape fits.
+    """
+    chosen = range(len(chunk)) if axes is None else axes
+    sorted_axes = tuple(sorted({axis % len(chunk) for axis in chosen}))
+    for spec in _all_specs(len(chunk), natural):
+        shape = tuple(size * mesh_size(mesh, names) for size, names in zip(chunk, spec, strict=True))
+        if transposed_spec(shape, mesh, natural, sorted_axes) == spec:
+            return shape
+    raise LayoutError(f"a chunk of shape {chunk} is no part of a transposed chunking of {format_spec(natural)}")
 
 
 def _leaves(shape: tuple[int, ...], mesh: AnyMesh, natural: Spec, axes: tuple[int, ...], spec: Spec) -> bool:

@@ -324,6 +324,8 @@ def frequencies(line: Layout, d: float, order: str, *, real: bool = False) -> ja
     real : bool
         Non-negative frequencies only, as ``rfftfreq``.
     """
+    if d == 0:
+        raise ValueError(f"d={d}: the sample spacing cannot be zero")
     n = line.shape[0]
     dtype = np.dtype(jax.dtypes.canonicalize_dtype(np.float64))
 

@@ -183,13 +183,14 @@ def transform_problem(
         For a size below 1, sizes and axes of different length, or an unknown word.
     """
     axes, sizes = _cook_axes(len(shape), sizes, axes, several=name not in ("fft", "ifft"))
-    norm = check_word("norm", norm or "backward", NORMS)
+    norm = check_word("norm", "backward" if norm is None else norm, NORMS)
     orders = ("natural", "scrambled") if name in ("fft", "ifft") else ("natural", "transposed")
     inverse = name not in FORWARD_OF
     operations = []
     current = list(shape)
     for axis, size in reversed(list(zip(axes, sizes, strict=True))):
-        length = current[axis] if size is None else shape[axis] if size == -1 else int(size)
+        keeps = size == -1 and name not in ("fft", "ifft")
+        length = current[axis] if size is None else shape[axis] if keeps else int(size)
         if length < 1:
             raise ValueError(
                 f"{'n' if name in ('fft', 'ifft') else 's'}: {length} points along axis {axis}; at least 1"
@@ -211,7 +212,15 @@ def transform_problem(
 
 def shift_problem(name: str, shape: tuple[int, ...], dtype: np.dtype, axes: int | Sequence[int] | None) -> Problem:
     """``fftshift`` or ``ifftshift`` of `axes` (None: all)."""
-    chosen = range(len(shape)) if axes is None else [axes] if isinstance(axes, int | np.integer) else axes
+    chosen: Sequence[int]
+    if axes is None:
+        chosen = range(len(shape))
+    elif isinstance(axes, int | np.integer):
+        chosen = (int(axes),)
+    elif isinstance(axes, Sequence | np.ndarray):
+        chosen = axes
+    else:
+        raise TypeError(f"axes={axes!r}: an integer, a sequence of integers, or None for all axes")
     rolls = []
     for axis in (check_axis(one, len(shape)) for one in chosen):
         half = shape[axis] // 2 if name == "fftshift" else -(shape[axis] // 2) % max(shape[axis], 1)

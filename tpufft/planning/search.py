@@ -11,7 +11,7 @@ import heapq
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tpufft.errors import LayoutError
 from tpufft.kernels import KERNELS
@@ -20,10 +20,13 @@ from tpufft.planning.cost import program_seconds, step_cost
 from tpufft.planning.fourstep import StepBuilder, four_step
 from tpufft.planning.machine import Machine
 from tpufft.planning.problem import DFT, Operation, Problem, Roll
-from tpufft.steps import Local, Program, Resize, Ring, Shift, Step
+from tpufft.steps import Local, Program, Resize, Ring, Shift, Step, dft_flops
 
 KEEP = 6
 """How many candidates are kept."""
+
+RING_BYTES = 1 << 14
+"""Bytes of a chunk up to which ``auto`` considers the ring, which holds twice as many chunks as an exchange."""
 
 VISITS = 2
 """How often one state is expanded, so that more than the cheapest way is found."""
@@ -47,8 +50,9 @@ class Candidate:
 
 @dataclass(order=True)
 class _State:
-    seconds: float
+    least: float
     number: int
+    seconds: float = field(compare=False)
     layout: Layout = field(compare=False)
     todo: tuple[Operation, ...] = field(compare=False)
     steps: tuple[Step, ...] = field(compare=False)
@@ -74,14 +78,15 @@ def candidates(problem: Problem, start: Layout, goal: Spec, machine: Machine) ->
     LayoutError
         Where no method that the problem allows leads there.
     """
-    kernels = _kernel_sets(problem, machine)
+    kernels = _kernels(problem)
     found: dict[tuple[Step, ...], Candidate] = {}
-    for number, names in enumerate(kernels):
-        # Every way with the better kernels; of those with one kernel only, the best.
-        for program in itertools.islice(_search(problem, start, goal, machine, names), 1 if number else KEEP):
-            found.setdefault(program.steps, Candidate(program, program_seconds(program, machine)))
+    for program in itertools.islice(_search(problem, start, goal, machine, kernels), KEEP):
+        for steps in (program.steps, *(_with_kernel(program.steps, name) for name in kernels)):
+            other = Program(start, steps)
+            found.setdefault(steps, Candidate(other, _comparable(program_seconds(other, machine))))
     if not found:
         raise LayoutError(_no_plan(problem, start, goal))
+    # Within the sort the order of discovery breaks ties.
     return tuple(sorted(found.values(), key=lambda candidate: candidate.seconds)[:KEEP])
 
 
@@ -99,13 +104,19 @@ def _no_plan(problem: Problem, start: Layout, goal: Spec) -> str:
     )
 
 
-def _kernel_sets(problem: Problem, machine: Machine) -> list[tuple[str, ...]]:
+def _kernels(problem: Problem) -> tuple[str, ...]:
     if problem.kernel != "auto":
-        return [(problem.kernel,)]
-    if problem.precision is not None:
-        return [tuple(name for name, kernel in KERNELS.items() if kernel.has_precision)]
-    del machine
-    return [tuple(KERNELS), *((name,) for name in KERNELS)]
+        return (problem.kernel,)
+    return tuple(name for name, kernel in KERNELS.items() if problem.precision is None or kernel.has_precision)
+
+
+def _with_kernel(steps: tuple[Step, ...], name: str) -> tuple[Step, ...]:
+    return tuple(replace(step, kernel=name) if isinstance(step, Local) else step for step in steps)
+
+
+def _comparable(seconds: float) -> float:
+    """Rounded, so that sums of the same costs in another order are equal on every host."""
+    return float(f"{seconds:.9g}")
 
 
 def _search(
@@ -125,7 +136,8 @@ def _search(
         seconds = (state.seconds if state else 0.0) + program_seconds(added, machine)
         steps = (state.steps if state else ()) + added.steps
         count = state.moves + 1 if state else 0
-        heapq.heappush(queue, _State(seconds, next(numbers), build.layout, todo, steps, count))
+        least = _comparable(seconds + moves.least_seconds(build.layout, todo))
+        heapq.heappush(queue, _State(least, next(numbers), seconds, build.layout, todo, steps, count))
 
     push(None, StepBuilder(start), problem.operations)
     # Every mesh axis moves away from and back to its array axis at most twice, each transformed axis is done once.
@@ -184,9 +196,26 @@ class _Moves:
             if self.problem.method != "ring":
                 for operation in waiting.values():
                     yield from self._chunked(layout, todo, operation, self._four_step)
-        if self.problem.method != "exchange" and not scrambled:
+        asked = self.problem.method == "ring"
+        if not scrambled and (asked or (self.problem.method == "auto" and layout.chunk_bytes <= RING_BYTES)):
             for operation in waiting.values():
                 yield from self._chunked(layout, todo, operation, self._ring)
+
+    def least_seconds(self, layout: Layout, todo: tuple[Operation, ...]) -> float:
+        """A lower bound for what is left: its transforms, and an exchange for every chunked axis of them.
+
+        An exchange frees one array axis and fills one, so that the axes to free and the axes to fill each count.
+        """
+        axes = {operation.axis for operation in todo}
+        local = sum(self._local_seconds(layout, axis) for axis in axes)
+        to_fill = sum(names != () and names != layout.spec[axis] for axis, names in enumerate(self.goal))
+        exchanges = max(len(axes), to_fill) if self.problem.method == "exchange" else to_fill
+        return local + exchanges * self.machine.latency
+
+    def _local_seconds(self, layout: Layout, axis: int) -> float:
+        """What the axis' transform costs at least, wherever it is done."""
+        flops = dft_flops(layout.shape[axis], 1) * layout.chunk_size / max(layout.shape[axis], 1)
+        return flops / max(self.machine.fft_flops, self.machine.matmul_flops)
 
     def _is_whole(self, build: StepBuilder, axis: int) -> bool:
         return build.layout.parts[axis] == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -53,8 +54,13 @@ _RETURNS = """jax.Array
 
 def documented(function: _Function) -> _Function:
     """Fill in the sections that all transforms share."""
-    text = function.__doc__ or ""
+    # Since Python 3.13 a docstring comes without its common indentation; here it never has any.
+    text = inspect.cleandoc(function.__doc__ or "")
     for order, words in _ORDERS.items():
-        text = text.replace("{options:" + order + "}", _OPTIONS.replace("{orders}", words))
-    function.__doc__ = text.replace("{returns}", _RETURNS)
+        text = text.replace("{options:" + order + "}", _dedented(_OPTIONS.replace("{orders}", words)))
+    function.__doc__ = text.replace("{returns}", _dedented(_RETURNS))
     return function
+
+
+def _dedented(text: str) -> str:
+    return text.replace("\n    ", "\n")
