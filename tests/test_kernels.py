@@ -143,10 +143,11 @@ def test_radices_multiply_to_the_length(n: int) -> None:
     assert all(radix <= matmul.MAX_RADIX or (radix <= matmul.MAX_DENSE and radix == largest) for radix in stages)
 
 
-def test_radices_match_the_matrix_unit() -> None:
-    assert matmul.radices(128) == (128,)
-    assert matmul.radices(16384) == (128, 128)
-    assert len(matmul.radices(2**20)) == 3
+def test_radices_are_few_then_small() -> None:
+    assert matmul.radices(128) == (16, 8)
+    assert matmul.radices(16384) == (32, 32, 16)
+    assert matmul.radices(2**18) == (64, 64, 64)
+    assert matmul.radices(2**20) == (32, 32, 32, 32)
     assert matmul.radices(509) == (509,)
     assert matmul.radices(521) == ()
     assert matmul.convolution_length(521) == 2048
@@ -155,8 +156,8 @@ def test_radices_match_the_matrix_unit() -> None:
 
 def test_flops_count_the_products() -> None:
     assert KERNELS["matmul"].flops(16, 2) == 8 * 16 * 16 * 2
-    assert KERNELS["matmul"].flops(128, 1) == 8 * 128 * 128
-    assert KERNELS["matmul"].flops(16384, 1) == (2 * 8 * 128 + 6) * 16384
+    assert KERNELS["matmul"].flops(64, 1) == 8 * 64 * 64
+    assert KERNELS["matmul"].flops(16384, 1) == (8 * (32 + 32 + 16) + 2 * 6) * 16384
     assert KERNELS["xla"].flops(1024, 1) == 5 * 1024 * 10
     assert KERNELS["matmul"].flops(521, 1) > 2 * KERNELS["matmul"].flops(2048, 1)
 

@@ -75,7 +75,7 @@ def _cut(x: jax.Array, axis: int, names: AxisNames, count: int, group: list[Frag
     count = _by_device({part.source: part.length for part in group}, me)
     widened = jnp.pad(x, [(0, window if i == axis else 0) for i in range(x.ndim)])
     piece = lax.dynamic_slice_in_dim(widened, start, window, axis=axis)
-    inside = jnp.arange(window) < count
+    inside = jnp.arange(window, dtype=np.int32) < count
     return jnp.where(jnp.expand_dims(inside, [i for i in range(x.ndim) if i != axis]), piece, jnp.zeros_like(piece))
 
 
@@ -92,7 +92,7 @@ def _put(
     length = result.shape[axis]
     widths = [(0, length if i == axis else 0) for i in range(piece.ndim)]
     shifted = lax.slice_in_dim(jnp.roll(jnp.pad(piece, widths), start, axis=axis), 0, length, axis=axis)
-    place = jnp.arange(length)
+    place = jnp.arange(length, dtype=np.int32)
     inside = (place >= start) & (place < start + filled)
     return jnp.where(jnp.expand_dims(inside, [i for i in range(piece.ndim) if i != axis]), shifted, result)
 

@@ -42,7 +42,7 @@ def _is_staged(x: Any) -> bool:
     """Whether a tracer stands for a value that a jitted program will compute, and for the whole of it (no vmap)."""
     while hasattr(x, "primal"):
         x = x.primal
-    return isinstance(x, jax.core.Tracer) and not hasattr(x, "val")
+    return isinstance(x, jax.core.Tracer) and not hasattr(x, "batch_dim")
 
 
 def _impl(x: jax.Array, *, operator: Operator) -> jax.Array:

@@ -19,8 +19,8 @@ from jax import lax
 from tpufft.kernels import phases, twiddle
 from tpufft.steps import Precision
 
-MAX_RADIX = 128
-"""Longest dense product in a nest; the width of a TPU's matrix unit."""
+MAX_RADIX = 64
+"""Longest dense product in a nest: longer ones lose digits in their sums, and cost more than a stage more."""
 
 MAX_DENSE = 512
 """Longest prime factor that is done by one dense product."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
 
@@ -42,6 +43,8 @@ class Machine:
         Seconds for a collective to start.
     both_ways : bool
         Whether a ring gains from sending both ways.
+    ring_bytes : float
+        Bytes of a chunk up to which ``auto`` considers the ring, which holds twice as many chunks as an exchange.
     """
 
     name: str
@@ -54,6 +57,7 @@ class Machine:
     exchange_share: float | None
     latency: float
     both_ways: bool
+    ring_bytes: float
 
     def exchange_seconds(self, chunk_bytes: int, count: int) -> float:
         """Time on the wire of one exchange among `count` devices."""
@@ -105,6 +109,7 @@ def _host(devices: int) -> Machine:
         exchange_share=None,
         latency=1.5e-4,
         both_ways=False,
+        ring_bytes=1 << 14,
     )
 
 
@@ -119,6 +124,7 @@ GPU = Machine(
     exchange_share=None,
     latency=2e-5,
     both_ways=False,
+    ring_bytes=1 << 14,
 )
 """A data-centre GPU of the 2020s in round figures; not measured."""
 
@@ -137,6 +143,7 @@ def _tpu(chip: Chip) -> Machine:
         exchange_share=1 / 8,
         latency=1e-6,
         both_ways=True,
+        ring_bytes=math.inf,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import numbers
 from collections.abc import Sequence
 from typing import Any
 
@@ -324,6 +325,8 @@ def frequencies(line: Layout, d: float, order: str, *, real: bool = False) -> ja
     real : bool
         Non-negative frequencies only, as ``rfftfreq``.
     """
+    if not isinstance(d, numbers.Real) or isinstance(d, bool):
+        raise TypeError(f"d={d!r}: the sample spacing is a real number")
     if d == 0:
         raise ValueError(f"d={d}: the sample spacing cannot be zero")
     n = line.shape[0]

@@ -25,9 +25,6 @@ from tpufft.steps import Local, Program, Resize, Ring, Shift, Step, dft_flops
 KEEP = 6
 """How many candidates are kept."""
 
-RING_BYTES = 1 << 14
-"""Bytes of a chunk up to which ``auto`` considers the ring, which holds twice as many chunks as an exchange."""
-
 VISITS = 2
 """How often one state is expanded, so that more than the cheapest way is found."""
 
@@ -83,11 +80,11 @@ def candidates(problem: Problem, start: Layout, goal: Spec, machine: Machine) ->
     for program in itertools.islice(_search(problem, start, goal, machine, kernels), KEEP):
         for steps in (program.steps, *(_with_kernel(program.steps, name) for name in kernels)):
             other = Program(start, steps)
-            found.setdefault(steps, Candidate(other, _comparable(program_seconds(other, machine))))
+            found.setdefault(steps, Candidate(other, program_seconds(other, machine)))
     if not found:
         raise LayoutError(_no_plan(problem, start, goal))
     # Within the sort the order of discovery breaks ties.
-    return tuple(sorted(found.values(), key=lambda candidate: candidate.seconds)[:KEEP])
+    return tuple(sorted(found.values(), key=lambda candidate: _comparable(candidate.seconds))[:KEEP])
 
 
 def _no_plan(problem: Problem, start: Layout, goal: Spec) -> str:
@@ -197,7 +194,9 @@ class _Moves:
                 for operation in waiting.values():
                     yield from self._chunked(layout, todo, operation, self._four_step)
         asked = self.problem.method == "ring"
-        if not scrambled and (asked or (self.problem.method == "auto" and layout.chunk_bytes <= RING_BYTES)):
+        if not scrambled and (
+            asked or (self.problem.method == "auto" and layout.chunk_bytes <= self.machine.ring_bytes)
+        ):
             for operation in waiting.values():
                 yield from self._chunked(layout, todo, operation, self._ring)
 
