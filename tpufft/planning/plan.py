@@ -91,7 +91,10 @@ class Plan:
 
     @property
     def inverse(self) -> Plan:
-        """The plan of the inverse transform, from the output layout back to the input layout."""
+        """The plan of the inverse transform, from the output layout back to the input's chunking.
+
+        It keeps the transformed lengths: after ``n=`` or ``s=`` it gives the padded or cut array, as numpy's inverse does.
+        """
         problem = self.problem.inverted()
         given = self.in_layout.spec if problem.order == "natural" else None
         side = self.out_layout if problem.spec_is_of_input else self.in_layout
