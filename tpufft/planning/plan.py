@@ -93,7 +93,7 @@ class Plan:
     def inverse(self) -> Plan:
         """The plan of the inverse transform, from the output layout back to the input's chunking.
 
-        It keeps the transformed lengths: after ``n=`` or ``s=`` it gives the padded or cut array, as numpy's inverse does.
+        It keeps the transformed lengths: after ``n=`` or ``s=`` it gives the padded or cut array, as in numpy.
         """
         problem = self.problem.inverted()
         given = self.in_layout.spec if problem.order == "natural" else None
