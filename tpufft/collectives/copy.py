@@ -68,14 +68,14 @@ def _cut(x: jax.Array, axis: int, names: AxisNames, count: int, group: list[Frag
     # A permute drops what nobody asked for; a copy on the spot needs a mask unless all devices take part.
     masked = len(group) < count and all(part.source == part.target for part in group)
     if len(starts) == 1 and len({part.length for part in group}) == 1 and not masked:
-        start = starts.pop()
-        return lax.slice_in_dim(x, start, start + window, axis=axis)
+        first = starts.pop()
+        return lax.slice_in_dim(x, first, first + window, axis=axis)
     me = lax.axis_index(axis_name(names)) if names else 0
     start = _by_device({part.source: part.source_start for part in group}, me)
-    count = _by_device({part.source: part.length for part in group}, me)
+    filled = _by_device({part.source: part.length for part in group}, me)
     widened = jnp.pad(x, [(0, window if i == axis else 0) for i in range(x.ndim)])
     piece = lax.dynamic_slice_in_dim(widened, start, window, axis=axis)
-    inside = jnp.arange(window, dtype=np.int32) < count
+    inside = jnp.arange(window, dtype=np.int32) < filled
     return jnp.where(jnp.expand_dims(inside, [i for i in range(x.ndim) if i != axis]), piece, jnp.zeros_like(piece))
 
 

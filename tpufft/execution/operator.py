@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import jax
 import numpy as np
+from jax.core import ShapedArray, Tracer
 from jax.sharding import AxisType, NamedSharding
 
 from tpufft.layout import AxisNames, Layout
@@ -58,12 +59,10 @@ class Operator(Protocol):
         ...
 
 
-def visible_layout(x: jax.Array | jax.core.ShapedArray) -> Layout | None:
+def visible_layout(x: jax.Array | ShapedArray) -> Layout | None:
     """The layout that an array shows: a concrete array's sharding, or a tracer's type on an Explicit mesh."""
-    concrete = isinstance(x, jax.Array) and not isinstance(x, jax.core.Tracer)
-    sharding = (
-        getattr(x, "sharding", None) if concrete or isinstance(x, jax.core.ShapedArray) else jax.typeof(x).sharding
-    )
+    concrete = isinstance(x, jax.Array) and not isinstance(x, Tracer)
+    sharding = getattr(x, "sharding", None) if concrete or isinstance(x, ShapedArray) else jax.typeof(x).sharding
     layout = layout_of(x.shape, x.dtype, sharding)
     if not concrete and layout is not None and AxisType.Explicit not in layout.mesh.axis_types:
         return None

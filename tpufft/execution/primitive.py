@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import jax
-from jax.core import ShapedArray
+from jax.core import ShapedArray, Tracer
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 from jax.sharding import AxisType, Mesh, NamedSharding
@@ -42,7 +42,7 @@ def _is_staged(x: Any) -> bool:
     """Whether a tracer stands for a value that a jitted program will compute, and for the whole of it (no vmap)."""
     while hasattr(x, "primal"):
         x = x.primal
-    return isinstance(x, jax.core.Tracer) and not hasattr(x, "batch_dim")
+    return isinstance(x, Tracer) and not hasattr(x, "batch_dim")
 
 
 def _impl(x: jax.Array, *, operator: Operator) -> jax.Array:
@@ -66,7 +66,7 @@ def _jvp(primals: tuple[Any], tangents: tuple[Any], *, operator: Operator) -> tu
     (x,), (dx,) = primals, tangents
     y = apply(operator, x)
     if type(dx) is ad.Zero:
-        return y, ad.Zero.from_primal_value(y)
+        return y, ad.Zero.from_primal_value(y)  # pyright: ignore[reportAttributeAccessIssue] (a method JAX adds at run time)
     # The primal shows where its tangent lives; a cotangent may later come without any sharding.
     located = operator.located(visible_layout(x)) if isinstance(x, jax.Array) else operator
     return y, apply(located, dx)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import math
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -139,5 +140,5 @@ def _complex_dtype(real: np.dtype) -> np.dtype:
     return np.dtype(np.complex128 if real == np.float64 else np.complex64)
 
 
-def _dot_precision(precision: Precision) -> object:
+def _dot_precision(precision: Precision) -> Any:
     return lax.Precision.HIGHEST if precision is None else precision

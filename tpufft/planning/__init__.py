@@ -11,6 +11,7 @@ from tpufft.planning.problem import (
     computing_dtype,
     shift_problem,
     transform_problem,
+    widest_float,
 )
 from tpufft.planning.request import Request, default_mesh
 
@@ -29,4 +30,5 @@ __all__ = [
     "shift_problem",
     "transform_problem",
     "transposed_shape",
+    "widest_float",
 ]

@@ -43,6 +43,8 @@ def executed_collectives(text: str) -> dict[str, int]:
 def peak_bytes(compiled: Compiled) -> int:
     """Argument, output and temporary bytes of one device, less those that are aliased."""
     memory = compiled.memory_analysis()
+    if memory is None:
+        raise RuntimeError("the compiler of this platform does not tell how much memory a program takes")
     return int(
         memory.argument_size_in_bytes
         + memory.output_size_in_bytes

@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import numbers
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import jax
 import numpy as np
+from jax.core import Tracer
 from jax.sharding import NamedSharding
 from jax.stages import Compiled, Lowered
 
@@ -166,8 +167,8 @@ class Plan:
         if tuple(x.shape) != self.in_layout.shape:
             raise ValueError(f"x has shape {tuple(x.shape)}; this plan transforms {self.in_layout.shape}")
         operator = _Fixed(self)
-        if isinstance(x, jax.core.Tracer):
-            return apply(operator, enter(x, self.in_layout).astype(self.in_layout.dtype))
+        if isinstance(x, Tracer):
+            return apply(operator, enter(cast(jax.Array, x), self.in_layout).astype(self.in_layout.dtype))
         placed = jax.device_put(x, self.in_layout.sharding) if not isinstance(x, jax.Array) else x
         same = placed.dtype == self.in_layout.dtype
         placed = placed if same else placed.astype(self.in_layout.dtype)

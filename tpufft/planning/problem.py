@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
@@ -236,16 +237,21 @@ def computing_dtype(dtype: object) -> np.dtype:
     TypeError
         For what is no number.
     """
-    return _computing_dtype(np.dtype(dtype), jax.config.jax_enable_x64)  # type: ignore[call-overload]
+    return _computing_dtype(np.dtype(dtype), widest_float())  # type: ignore[call-overload]
 
 
 @functools.lru_cache(maxsize=64)
-def _computing_dtype(dtype: np.dtype, x64: bool) -> np.dtype:
-    del x64  # part of the key: what JAX promotes to depends on it
-    if not (jax.dtypes.issubdtype(dtype, np.number) or dtype == np.bool_):
+def _computing_dtype(dtype: np.dtype, widest: np.dtype) -> np.dtype:
+    del widest  # part of the key: what JAX promotes to depends on it
+    if not (jnp.issubdtype(dtype, np.number) or dtype == np.bool_):
         raise TypeError(f"an array of dtype {dtype} cannot be transformed; give numbers")
     real = jax.eval_shape(jax.numpy.sin, jax.ShapeDtypeStruct((), jax.dtypes.canonicalize_dtype(dtype))).dtype
     return np.dtype(np.complex128 if real in (np.float64, np.complex128) else np.complex64)
+
+
+def widest_float() -> np.dtype:
+    """float64 where 64-bit types are on, else float32."""
+    return np.dtype(jax.dtypes.canonicalize_dtype(np.float64))
 
 
 def asked_dtype(dtype: object) -> np.dtype:

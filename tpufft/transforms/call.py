@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jax.sharding import Mesh
 from jax.typing import ArrayLike
 
 from tpufft import execution
 from tpufft.errors import LayoutError
 from tpufft.layout import AnyMesh, SpecLike, normalize_spec
-from tpufft.planning import Problem, Request, shift_problem, transform_problem
+from tpufft.planning import Problem, Request, shift_problem, transform_problem, widest_float
 from tpufft.steps import Precision
 
 
@@ -44,10 +45,10 @@ def transform(
     array = _as_array(x)
     arguments = (name, array.shape, np.dtype(array.dtype), _frozen(sizes), _frozen(axes), options)
     try:
-        problem = _problem(*arguments, jax.config.jax_enable_x64)
+        problem = _problem(*arguments, widest_float())
     except TypeError:
         # What cannot be hashed is either wrong, which the validation says better, or merely unusual.
-        problem = _problem.__wrapped__(*arguments, False)
+        problem = _problem.__wrapped__(*arguments, widest_float())
     return _run(request(problem, mesh, spec, out_spec), array, donate=overwrite_x)
 
 
@@ -60,7 +61,7 @@ def shift(
     return _run(request(problem, mesh, spec, None), array, donate=False)
 
 
-def request(problem: Problem, mesh: Mesh | None, spec: SpecLike | None, out_spec: SpecLike | None) -> Request:
+def request(problem: Problem, mesh: AnyMesh | None, spec: SpecLike | None, out_spec: SpecLike | None) -> Request:
     """What the caller said of mesh and chunking, checked as far as no array is needed for it."""
     if mesh is not None and not isinstance(mesh, Mesh | jax.sharding.AbstractMesh):
         raise TypeError(f"mesh={mesh!r} is no jax.sharding.Mesh; make one with jax.make_mesh((8,), ('x',))")
@@ -95,29 +96,31 @@ def context_mesh() -> AnyMesh | None:
 
 @functools.lru_cache(maxsize=1024)
 def _problem(
-    name: str, shape: tuple[int, ...], dtype: np.dtype, sizes: Any, axes: Any, options: Options, x64: bool
+    name: str, shape: tuple[int, ...], dtype: np.dtype, sizes: Any, axes: Any, options: Options, widest: np.dtype
 ) -> Problem:
-    del x64  # part of the key: the computing dtype depends on it
+    del widest  # part of the key: the computing dtype depends on it
     return transform_problem(name, shape, dtype, sizes=sizes, axes=axes, **options._asdict())
 
 
 @functools.lru_cache(maxsize=1024)
-def _plain_request(problem: Problem, mesh: Mesh | None, context: AnyMesh | None) -> Request:
+def _plain_request(problem: Problem, mesh: AnyMesh | None, context: AnyMesh | None) -> Request:
     return Request(problem, mesh, None, None, context)
 
 
 def _run(request: Request, x: jax.Array | np.ndarray, *, donate: bool) -> jax.Array:
     dtype = request.problem.dtype
-    if isinstance(x, jax.core.Tracer):
+    if isinstance(x, Tracer):
+        traced = cast(jax.Array, x)
         if request.mesh is not None:
-            x = execution.enter(x, request.bound(execution.visible_layout(x), tracing=True).in_layout)
-        return execution.apply(request, x.astype(dtype))
-    if not isinstance(x, jax.Array):
+            bound = request.bound(execution.visible_layout(traced), tracing=True)
+            traced = execution.enter(traced, bound.in_layout)
+        return execution.apply(request, traced.astype(dtype))
+    if isinstance(x, np.ndarray):
         # Each part is copied only to where it lives; the copy is ours to overwrite.
         target = request.bound(None, tracing=False).in_layout.sharding
-        x, donate = jax.device_put(np.asarray(x, dtype), target), True
-    elif x.dtype != dtype:
-        x, donate = jnp.asarray(x, dtype), True
+        return execution.call(request, jax.device_put(np.asarray(x, dtype), target), donate=True)
+    if x.dtype != dtype:
+        return execution.call(request, jnp.asarray(x, dtype), donate=True)
     return execution.call(request, x, donate=donate)
 
 
