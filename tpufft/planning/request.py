@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import jax
 import numpy as np
-from jax.sharding import Mesh
+from jax.sharding import Mesh, PartitionSpec
 
 from tpufft.errors import LayoutError
 from tpufft.execution import Bound
@@ -192,7 +192,7 @@ def _specs(request: Request, visible: Layout | None, mesh: AnyMesh, tracing: boo
 def _closed(spec: OpenSpec, visible: Layout | None, rank: int, mesh: AnyMesh, argument: str) -> Spec:
     shown = visible.spec if visible is not None else ((),) * rank
     filled = [shown[axis] if names is None else names for axis, names in enumerate(spec)]
-    return normalize_spec(filled, rank, mesh, argument=argument)
+    return normalize_spec(PartitionSpec(*filled), rank, mesh, argument=argument)
 
 
 def _default_spec(problem: Problem, mesh: AnyMesh, tracing: bool) -> Spec:
