@@ -225,3 +225,14 @@ def test_gradients_of_numpy_arguments():
     for options in ({}, {"mesh": mesh_of("x8"), "spec": P("x")}):
         got = jax.grad(lambda v, options=options: jnp.sum(jnp.abs(tpufft.fft2(v, **options)) ** 2))(x)
         check(got, want, x.dtype, mesh_of("x8"), P("x"), times=2)
+
+
+@pytest.mark.parametrize("spec", [P(("x", "y")), P(), P(None, "y", "x")])
+def test_a_spec_that_moves_an_explicit_array_moves_its_cotangent_back(spec):
+    mesh = jax.make_mesh((4, 2), ("x", "y"))
+    value = np.random.default_rng(0).standard_normal((16, 8, 8)).astype(np.complex64)
+    x = jax.device_put(value, jax.sharding.NamedSharding(mesh, P("x", "y")))
+    with jax.set_mesh(mesh):
+        gradient = jax.grad(lambda v: jnp.sum(jnp.abs(tpufft.fftn(v, mesh, spec=spec)) ** 2))(x)
+    assert gradient.sharding.is_equivalent_to(x.sharding, 3)
+    np.testing.assert_allclose(gradient, 2 * value.size * value.conj(), rtol=1e-3, atol=1)

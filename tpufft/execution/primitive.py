@@ -32,9 +32,13 @@ def enter(x: jax.Array, layout: Layout) -> jax.Array:
 
     The program around it would not know of the mesh otherwise. Only ``device_put`` tells it; ``reshard`` does not.
     """
-    if visible_layout(x) is not None or not isinstance(layout.mesh, Mesh):
-        return x
     explicit = AxisType.Explicit in layout.mesh.axis_types
+    visible = visible_layout(x)
+    if visible is not None and explicit and visible.spec != layout.spec:
+        # As a step of its own, so that the cotangent comes back in the type that the argument has.
+        return jax.sharding.reshard(x, NamedSharding(visible.mesh, layout.partition_spec))  # type: ignore[arg-type]
+    if visible is not None or not isinstance(layout.mesh, Mesh):
+        return x
     return jax.device_put(x, layout.sharding) if explicit or _is_staged(x) else x
 
 

@@ -111,7 +111,7 @@ def _run(request: Request, x: jax.Array | np.ndarray, *, donate: bool) -> jax.Ar
     dtype = request.problem.dtype
     if isinstance(x, Tracer):
         traced = cast(jax.Array, x)
-        if request.mesh is not None:
+        if request.mesh is not None or (request.spec is not None and request.context is not None):
             bound = request.bound(execution.visible_layout(traced), tracing=True)
             traced = execution.enter(traced, bound.in_layout)
         return execution.apply(request, traced.astype(dtype))
