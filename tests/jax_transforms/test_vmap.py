@@ -203,3 +203,10 @@ def test_numpy_arguments(mesh):
     got = jax.vmap(lambda v: tpufft.fft2(v, where))(x)
     check_value(got, batched(x, 0))
     check_value(jax.vmap(lambda v: tpufft.fft2(v, where))(jnp.asarray(x)), batched(x, 0))
+
+
+def test_eager_vmap_of_a_numpy_array_on_an_explicit_mesh_keeps_the_batch_whole():
+    mesh = jax.make_mesh((8,), ("x",))
+    value = np.random.default_rng(0).standard_normal((3, 8, 8)).astype(np.complex64)
+    result = jax.vmap(lambda v: tpufft.fft2(v, mesh, spec=jax.sharding.PartitionSpec("x")))(value)
+    np.testing.assert_allclose(result, np.fft.fft2(value), atol=1e-4)

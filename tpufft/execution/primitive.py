@@ -39,7 +39,7 @@ def enter(x: jax.Array, layout: Layout) -> jax.Array:
         return jax.sharding.reshard(x, NamedSharding(visible.mesh, layout.partition_spec))  # type: ignore[arg-type]
     if visible is not None or not isinstance(layout.mesh, Mesh):
         return x
-    return jax.device_put(x, layout.sharding) if explicit or _is_staged(x) else x
+    return jax.device_put(x, layout.sharding) if _is_staged(x) else x
 
 
 def _is_staged(x: Any) -> bool:
