@@ -314,3 +314,9 @@ def test_formats_are_found_by_suffix_in_any_case():
     suffixes = [suffix for one in FORMATS for suffix in one.suffixes]
     assert len(set(suffixes)) == len(suffixes)
     assert all(suffix == suffix.lower() and suffix.startswith(".") for suffix in suffixes)
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe.npy")
+    with pytest.raises(FileFormatError, match="pipe"):
+        NpyReader(tmp_path / "pipe.npy")

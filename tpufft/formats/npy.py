@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import os
+import stat
 import tokenize
 from types import TracebackType
 from typing import BinaryIO, Self
@@ -48,6 +49,9 @@ class NpyReader:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
+        # Opening a pipe would wait for its writer for ever.
+        if stat.S_ISFIFO(os.stat(self.path).st_mode):
+            raise FileFormatError(f"{self.path}: a pipe cannot be read by parts; write it to a file first")
         self._file: BinaryIO = open(self.path, "rb")  # noqa: SIM115
         try:
             self.shape, self._fortran, self._stored = _read_header(self._file, self.path)
