@@ -72,7 +72,7 @@ def run_page(page: str, *, update: bool) -> list[str]:
     for example in examples(text):
         try:
             found = _run_command(example) if example.is_command else _run_python(example, path, namespace)
-        except Exception:
+        except Exception:  # whatever an example raises is what there is to report
             failures.append(f"{page}:{example.line}: the example fails\n{traceback.format_exc()}")
             break
         if example.printed is None:

@@ -76,7 +76,7 @@ def _cut(x: jax.Array, axis: int, names: AxisNames, count: int, group: list[Frag
     widened = jnp.pad(x, [(0, window if i == axis else 0) for i in range(x.ndim)])
     piece = lax.dynamic_slice_in_dim(widened, start, window, axis=axis)
     inside = jnp.arange(window, dtype=np.int32) < filled
-    return jnp.where(jnp.expand_dims(inside, [i for i in range(x.ndim) if i != axis]), piece, jnp.zeros_like(piece))
+    return jnp.where(_on_axis(inside, axis, x.ndim), piece, jnp.zeros_like(piece))
 
 
 def _put(
@@ -94,7 +94,11 @@ def _put(
     shifted = lax.slice_in_dim(jnp.roll(jnp.pad(piece, widths), start, axis=axis), 0, length, axis=axis)
     place = jnp.arange(length, dtype=np.int32)
     inside = (place >= start) & (place < start + filled)
-    return jnp.where(jnp.expand_dims(inside, [i for i in range(piece.ndim) if i != axis]), shifted, result)
+    return jnp.where(_on_axis(inside, axis, piece.ndim), shifted, result)
+
+
+def _on_axis(vector: jax.Array, axis: int, rank: int) -> jax.Array:
+    return jnp.expand_dims(vector, [other for other in range(rank) if other != axis])
 
 
 def _by_device(values: dict[int, int], me: jax.Array | int) -> jax.Array:

@@ -17,7 +17,7 @@ from jax import lax
 
 from tpufft.collectives import axis_name, ring_product
 from tpufft.errors import LayoutError
-from tpufft.kernels import phases, twiddle
+from tpufft.kernels import matmul, phases, twiddle
 from tpufft.layout import AxisNames, ceil_div
 from tpufft.steps import Precision
 
@@ -114,7 +114,7 @@ def _multiply(matrix: jax.Array, part: jax.Array, precision: Precision) -> jax.A
     """A complex matrix (rows, n) times planes (n, plane, batch), as two real products."""
     batch = part.shape[2]
     flat = part.reshape(part.shape[0], 2 * batch)
-    highest = lax.Precision.HIGHEST if precision is None else precision
-    by_real = jnp.matmul(matrix.real, flat, precision=highest).reshape(-1, 2, batch)
-    by_imag = jnp.matmul(matrix.imag, flat, precision=highest).reshape(-1, 2, batch)
+    wanted = matmul.dot_precision(precision)
+    by_real = jnp.matmul(matrix.real, flat, precision=wanted).reshape(-1, 2, batch)
+    by_imag = jnp.matmul(matrix.imag, flat, precision=wanted).reshape(-1, 2, batch)
     return jnp.stack([by_real[:, 0] - by_imag[:, 1], by_real[:, 1] + by_imag[:, 0]], axis=1)

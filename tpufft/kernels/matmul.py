@@ -106,11 +106,11 @@ def _product(x: jax.Array, matrix: np.ndarray, precision: Precision) -> jax.Arra
             [both - _contract(real + imag, x[1], precision), both + _contract(imag - real, x[0], precision)]
         )
     block = jnp.stack([jnp.stack([real, -imag]), jnp.stack([imag, real])])  # (out plane, in plane, n, n)
-    return jnp.einsum("rqcn,qpnm->rpcm", block, x, precision=_dot_precision(precision))
+    return jnp.einsum("rqcn,qpnm->rpcm", block, x, precision=dot_precision(precision))
 
 
 def _contract(matrix: jax.Array, x: jax.Array, precision: Precision) -> jax.Array:
-    return jnp.einsum("cn,pnm->pcm", matrix, x, precision=_dot_precision(precision))
+    return jnp.einsum("cn,pnm->pcm", matrix, x, precision=dot_precision(precision))
 
 
 def _multiply(x: jax.Array, factors: jax.Array) -> jax.Array:
@@ -140,5 +140,6 @@ def _complex_dtype(real: np.dtype) -> np.dtype:
     return np.dtype(np.complex128 if real == np.float64 else np.complex64)
 
 
-def _dot_precision(precision: Precision) -> Any:
+def dot_precision(precision: Precision) -> Any:
+    """What JAX's products are given; the highest where the caller said nothing."""
     return lax.Precision.HIGHEST if precision is None else precision

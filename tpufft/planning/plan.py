@@ -18,7 +18,7 @@ from tpufft.layout import Layout
 from tpufft.planning import cost, hlo
 from tpufft.planning.machine import Machine, machine_of
 from tpufft.planning.orders import frequency_index
-from tpufft.planning.problem import Problem, check_axis
+from tpufft.planning.problem import Problem, check_axis, widest_float
 from tpufft.planning.request import Chosen, Request, plan_of
 from tpufft.planning.search import Candidate
 from tpufft.planning.show import describe
@@ -100,7 +100,7 @@ class Plan:
         given = self.in_layout.spec if problem.order == "natural" else None
         side = self.out_layout if problem.spec_is_of_input else self.in_layout
         request = Request(problem, side.mesh, side.spec, given)
-        return Plan(request, plan_of(request, None, True))
+        return make_plan(request)
 
     # -- what it costs ----------------------------------------------------------------------------------------------
 
@@ -251,7 +251,7 @@ class Plan:
         return isinstance(other, Plan) and self._identity == other._identity
 
     def __hash__(self) -> int:
-        return hash(self._identity)
+        return self._hash
 
     def __str__(self) -> str:
         program = self._candidate.program
@@ -268,6 +268,11 @@ class Plan:
     @property
     def _identity(self) -> tuple[object, ...]:
         return self.in_layout, self.steps, self.out_layout, self.overwrite_x
+
+    @functools.cached_property
+    def _hash(self) -> int:
+        # Every call looks its program up by the plan; layouts and steps are long to hash.
+        return hash(self._identity)
 
     @functools.cached_property
     def _compiled(self) -> Compiled:
@@ -310,12 +315,12 @@ class _Fixed:
         return request.batched(axis, size, names)
 
 
-def make_plan(request: Request, *, overwrite_x: bool = False, visible: Layout | None = None) -> Plan:
+def make_plan(request: Request, *, overwrite_x: bool = False) -> Plan:
     """The plan of a request."""
-    return Plan(request, plan_of(request, visible, True), overwrite_x=overwrite_x)
+    return Plan(request, plan_of(request, None, True), overwrite_x=overwrite_x)
 
 
-def frequencies(line: Layout, d: float, order: str, *, real: bool = False) -> jax.Array:
+def frequencies(line: Layout, d: float, order: str) -> jax.Array:
     """Frequencies of a chunked axis, each device's part made where it lives.
 
     Parameters
@@ -326,20 +331,18 @@ def frequencies(line: Layout, d: float, order: str, *, real: bool = False) -> ja
         Sample spacing.
     order : str
         ``natural`` or ``scrambled``.
-    real : bool
-        Non-negative frequencies only, as ``rfftfreq``.
     """
     if not isinstance(d, numbers.Real) or isinstance(d, bool):
         raise TypeError(f"d={d!r}: the sample spacing is a real number")
     if d == 0:
         raise ValueError(f"d={d}: the sample spacing cannot be zero")
     n = line.shape[0]
-    dtype = np.dtype(jax.dtypes.canonicalize_dtype(np.float64))
+    dtype = widest_float()
 
     def part(index: Sequence[slice] | tuple[slice, ...]) -> np.ndarray:
         positions = np.arange(*index[0].indices(n), dtype=np.int64)
         bins = frequency_index(line, 0, order, positions)
-        signed = bins if real else np.where(bins < (n + 1) // 2, bins, bins - n)
+        signed = np.where(bins < (n + 1) // 2, bins, bins - n)
         return (signed / (n * d)).astype(dtype)
 
     return jax.make_array_from_callback((n,), NamedSharding(line.mesh, line.partition_spec), part)  # type: ignore[arg-type]

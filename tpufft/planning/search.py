@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from tpufft.errors import LayoutError
@@ -170,7 +170,9 @@ class _Moves:
                 axis = operation.axis
                 if isinstance(operation, Roll) and axis not in blocked | group.keys():
                     build.add(Shift(axis, operation.amount))
-                elif isinstance(operation, DFT) and axis not in blocked | group.keys() and self._is_whole(build, axis):
+                elif (
+                    isinstance(operation, DFT) and axis not in blocked | group.keys() and build.layout.parts[axis] == 1
+                ):
                     group[axis] = operation
                 else:
                     rest.append(operation)
@@ -186,19 +188,18 @@ class _Moves:
         for operation in todo:
             if isinstance(operation, DFT):
                 waiting.setdefault(operation.axis, operation)
+        method = self.problem.method
+        # Only the four-step plan stores the scrambled order.
         scrambled = self.problem.order == "scrambled" and bool(waiting)
-        if self.problem.method != "ring" or not waiting:
-            if not scrambled:
-                yield from self._exchanges(layout, todo, waiting)
-            if self.problem.method != "ring":
-                for operation in waiting.values():
-                    yield from self._chunked(layout, todo, operation, self._four_step)
-        asked = self.problem.method == "ring"
-        if not scrambled and (
-            asked or (self.problem.method == "auto" and layout.chunk_bytes <= self.machine.ring_bytes)
-        ):
-            for operation in waiting.values():
-                yield from self._chunked(layout, todo, operation, self._ring)
+        if not scrambled and (method != "ring" or not waiting):
+            yield from self._exchanges(layout, todo, waiting)
+        in_place = []
+        if method != "ring":
+            in_place.append(self._four_step)
+        if not scrambled and (method == "ring" or (method == "auto" and layout.chunk_bytes <= self.machine.ring_bytes)):
+            in_place.append(self._ring)
+        for steps, operation in itertools.product(in_place, waiting.values()):
+            yield from self._chunked(layout, todo, operation, steps)
 
     def least_seconds(self, layout: Layout, todo: tuple[Operation, ...]) -> float:
         """A lower bound for what is left: its transforms, and an exchange for every chunked axis of them.
@@ -215,9 +216,6 @@ class _Moves:
         """What the axis' transform costs at least, wherever it is done."""
         flops = dft_flops(layout.shape[axis], 1) * layout.chunk_size / max(layout.shape[axis], 1)
         return flops / max(self.machine.fft_flops, self.machine.matmul_flops)
-
-    def _is_whole(self, build: StepBuilder, axis: int) -> bool:
-        return build.layout.parts[axis] == 1
 
     def _local(self, build: StepBuilder, group: dict[int, DFT]) -> None:
         for axis, operation in group.items():
@@ -256,7 +254,11 @@ class _Moves:
                         yield build, todo
 
     def _chunked(
-        self, layout: Layout, todo: tuple[Operation, ...], operation: DFT, steps: object
+        self,
+        layout: Layout,
+        todo: tuple[Operation, ...],
+        operation: DFT,
+        steps: Callable[[Layout, DFT], Sequence[Step]],
     ) -> Iterator[tuple[StepBuilder, tuple]]:
         """The steps that transform an axis where it is, after it has got its new length."""
         axis = operation.axis
@@ -265,7 +267,7 @@ class _Moves:
         build = StepBuilder(layout)
         if operation.size != layout.shape[axis] or layout.padding[axis]:
             build.add(Resize(axis, operation.size))
-        for step in steps(build.layout, operation):  # type: ignore[operator]
+        for step in steps(build.layout, operation):
             build.add(step)
         yield build, tuple(other for other in todo if other is not operation)
 
