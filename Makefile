@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 export JAX_PLATFORMS ?= cpu
 
-.PHONY: help demo test lint types docs bench clean
+.PHONY: help demo test test-upstream lint types docs bench clean
 
 help:  ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -41,6 +41,9 @@ demo: $(VENV)/.demo  ## transform a real MR volume on eight devices; leaves demo
 
 test: $(VENV)/.test  ## run the tests
 	$(BIN)/python -m pytest
+
+test-upstream: $(VENV)/.test  ## run numpy's and scipy's own suites on 1, 2, 3 and 8 devices, about an hour
+	$(BIN)/python -m tests.upstream
 
 lint: $(VENV)/.test  ## ruff
 	$(BIN)/ruff format --check .

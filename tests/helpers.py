@@ -13,9 +13,12 @@ from typing import Any
 import jax
 import jax.monitoring
 import numpy as np
+import oracle
 from jax.sharding import AxisType, Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
+import tpufft
+from tpufft.layout import Layout
 from tpufft.planning.hlo import executed_collectives
 
 MESHES = {
@@ -80,6 +83,21 @@ CASES = {
 }
 
 
+# Any length: prime, odd, fewer rows than devices, so that chunks are short or empty.
+UNEVEN = {
+    "prime line": Case("x8", P("x"), (17,)),
+    "tiny line": Case("x8", P("x"), (5,)),
+    "even line": Case("x8", P("x"), (48,)),
+    "uneven line over two": Case("x4y2", P(("x", "y")), (27,)),
+    "uneven rows": Case("x8", P("x"), (13, 6)),
+    "uneven columns": Case("x8", P(None, "x"), (4, 11)),
+    "uneven pencil": Case("x4y2", P("y", "x"), (5, 6, 3)),
+    "whole and uneven": Case("x4y2", P("x", "y"), (7, 5)),
+    "replicated": Case("x8", P(), (6, 5)),
+    "mesh of one": Case("x1", P("x"), (5, 7)),
+}
+
+
 def random(shape: Sequence[int], dtype: Any = np.complex128, seed: int = 0) -> np.ndarray:
     """Normal numbers; small integers and bits where the dtype wants them."""
     dtype = np.dtype(dtype)
@@ -97,6 +115,24 @@ def put(x: np.ndarray, case: Case, axis_type: AxisType = AUTO) -> jax.Array:
     return jax.device_put(x, case.sharding(axis_type))
 
 
+def poisoned(chunked: Any) -> Any:
+    """The same chunked array with NaN (the largest integer, True) in its padding, which nobody may read."""
+    layout = chunked.layout
+    kind = np.dtype(layout.dtype).kind
+    poison = True if kind == "b" else np.iinfo(layout.dtype).max if kind in "iu" else np.nan
+    stored = np.full(layout.stored_shape, poison + 1j * poison if kind == "c" else poison, layout.dtype)
+    stored[tuple(slice(size) for size in layout.shape)] = chunked.to_numpy()
+    return tpufft.ChunkedArray.from_data(jax.device_put(stored, layout.sharding), layout)
+
+
+def place(x: np.ndarray, case: Case, axis_type: AxisType = AUTO) -> Any:
+    """An array of any shape on the devices of a case: a jax.Array where it divides, else chunked and poisoned."""
+    sharding = case.sharding(axis_type)
+    if Layout.of(x.shape, x.dtype, sharding.mesh, case.spec).is_even:
+        return jax.device_put(x, sharding)
+    return poisoned(tpufft.chunk(x, sharding.mesh, case.spec))
+
+
 def context(mesh: Mesh) -> Any:
     """What eager differentiation needs: nothing on an Auto mesh, ``jax.set_mesh`` on an Explicit one."""
     return jax.set_mesh(mesh) if EXPLICIT in mesh.axis_types else nullcontext()
@@ -105,6 +141,15 @@ def context(mesh: Mesh) -> Any:
 def result_dtype(dtype: Any) -> np.dtype:
     """The dtype of a transform, as JAX promotes: what ``jnp.fft`` gives where it takes the dtype at all."""
     return np.dtype(np.complex128 if np.dtype(dtype) in (np.complex128, np.float64, np.int64) else np.complex64)
+
+
+def result_dtype_of(name: str, dtype: Any) -> np.dtype:
+    """The dtype of any transform's result: complex from what is complex, or real as the name says."""
+    single = result_dtype(dtype) == np.complex64
+    keeps = name in oracle.TRIGONOMETRIC + oracle.HANKEL and np.dtype(dtype).kind != "c"
+    if keeps or name in oracle.COMPLEX_TO_REAL:
+        return np.dtype(np.float32 if single else np.float64)
+    return result_dtype(dtype)
 
 
 def tolerance(dtype: Any, points: int) -> float:
@@ -120,8 +165,11 @@ def error(got: Any, want: np.ndarray) -> float:
 
 
 def check_value(got: Any, want: np.ndarray, *, times: float = 1.0) -> None:
-    """Shape and value, to what the dtype of `got` can hold."""
+    """Shape and value, to what the dtype of `got` can hold; integers exactly."""
     assert got.shape == want.shape, f"shape {got.shape} instead of {want.shape}"
+    if np.dtype(got.dtype).kind in "biu":
+        np.testing.assert_array_equal(got, want)
+        return
     relative, allowed = error(got, want), times * tolerance(got.dtype, want.size)
     assert relative <= allowed, f"relative L2 error {relative:.2e}, allowed {allowed:.2e}"
 
@@ -142,6 +190,28 @@ def check(got: Any, want: np.ndarray, dtype: Any, mesh: Mesh, spec: P, *, times:
     assert got.dtype == dtype, f"{got.dtype} instead of {dtype}"
     check_chunks(got, mesh, spec)
     check_value(got, want, times=times)
+
+
+def check_result(got: Any, want: np.ndarray, dtype: Any, mesh: Mesh, spec: P, *, times: float = 1.0) -> None:
+    """What the transform of a chunked array gives back: a jax.Array where its shape divides, else a ChunkedArray."""
+    layout = Layout.of(want.shape, dtype, mesh, spec)
+    if layout.is_even:
+        check(got, want, dtype, mesh, spec, times=times)
+        return
+    check_chunked(got, layout)
+    check_value(got.to_numpy(), want, times=times)
+
+
+def check_chunked(got: Any, layout: Layout) -> None:
+    """Kind, shape, dtype and chunking of a ChunkedArray: equal stored chunks of ceil(N / P) on the right devices."""
+    assert isinstance(got, tpufft.ChunkedArray), type(got)
+    assert (got.shape, got.dtype) == (layout.shape, layout.dtype)
+    assert got.mesh == layout.mesh, f"{got.mesh} instead of {layout.mesh}"
+    assert got.layout.parts == layout.parts, f"{got.layout} instead of {layout}"
+    assert got.layout.stored_shape == layout.stored_shape, f"{got.layout} instead of {layout}"
+    check_chunks(got.data, layout.mesh, layout.partition_spec)
+    for shard in got.data.addressable_shards:
+        assert shard.data.shape == layout.chunk_shape, f"a chunk of {shard.data.shape}"
 
 
 def pairs(**factors: Sequence[Any]) -> list[dict[str, Any]]:

@@ -178,7 +178,7 @@ def test_a_ring_over_two_mesh_axes_in_either_order(names: tuple[str, str]) -> No
 def test_a_ring_of_factored_block_rows_is_the_transform(count: int, n: int, platform: str) -> None:
     generator = np.random.default_rng(5)
     x = generator.standard_normal((count, n, 2)) + 1j * generator.standard_normal((count, n, 2))
-    options = {"precision": None, "platform": platform}
+    options = {"size": count * n, "precision": None, "platform": platform}
 
     def function(chunk: jax.Array) -> tuple[jax.Array, jax.Array]:
         one = functools.partial(ring_dft, chunk, 0, ("x",), count, **options)  # type: ignore[arg-type]
@@ -195,7 +195,9 @@ def test_a_block_row_too_large_to_keep_is_made_in_panels(monkeypatch: pytest.Mon
     monkeypatch.setattr("tpufft.execution.block_row.BLOCK_BYTES", 4 * 10 * 16 * 3)
     count, n = 4, 10
     x = np.random.default_rng(6).standard_normal((count, n)).astype(complex)
-    make = functools.partial(ring_dft, inverse=False, scale=1.0, both_ways=False, precision=None, platform="cpu")
+    make = functools.partial(
+        ring_dft, size=count * n, inverse=False, scale=1.0, both_ways=False, precision=None, platform="cpu"
+    )
     got = fake(lambda chunk: make(chunk, 0, ("x",), count))(x)
     np.testing.assert_allclose(np.ravel(got), np.fft.fft(x.ravel()), atol=1e-12)
 

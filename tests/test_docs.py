@@ -15,7 +15,7 @@ import typer
 import tpufft
 from tpufft.cli.app import app
 from tpufft.cli.exits import BAD_INPUT, INTERRUPTED, TERMINATED, USAGE
-from tpufft.planning.problem import METHODS, NORMS
+from tpufft.planning import METHODS, NORMS
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ["README.md", "CONTRIBUTING.md", *sorted(f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md"))]

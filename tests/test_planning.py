@@ -18,9 +18,11 @@ from jax.sharding import PartitionSpec as P
 import tpufft
 from tpufft.layout import Layout, Spec
 from tpufft.planning.cost import program_seconds
-from tpufft.planning.fourstep import four_step
+from tpufft.planning.inplace import StepBuilder, Tools
+from tpufft.planning.inplace.fourstep import four_step
 from tpufft.planning.machine import Machine, machine_of
-from tpufft.planning.problem import DFT, transform_problem
+from tpufft.planning.catalogue import transform_problem
+from tpufft.planning.operations import DFT
 from tpufft.planning.search import candidates
 from tpufft.steps import Exchange, Local, Program, Ring
 
@@ -227,7 +229,9 @@ def test_planning_is_quick() -> None:
 def test_four_steps_end_where_they_began(parts: int, n: int, inverse: bool, order: str) -> None:
     layout = Layout.of((3, parts * n), np.complex64, fake_mesh(x=parts), P(None, "x"))
     operation = DFT(1, parts * n, inverse, 1.0)
-    program = Program(layout, tuple(four_step(layout, operation, order, lambda *_: "xla", None)))
+    build = StepBuilder(layout)
+    assert four_step(build, operation, Tools(lambda *_: "xla"), order)
+    program = build.program
     assert program.out_layout == layout
     assert program.collectives["all-to-all"] == (3 if order == "natural" else 2)
     assert set(program.collectives) <= {"all-to-all", "collective-permute"}

@@ -20,22 +20,32 @@ from jax.sharding import PartitionSpec as P
 from tpufft import Layout, LayoutError
 from tpufft.execution import run
 from tpufft.steps import (
+    AsComplex,
+    Chirp,
+    Collect,
     Copy,
     Deinterleave,
+    Diagonal,
     Exchange,
+    Fold,
     Fragment,
     Interleave,
     Local,
+    LocalReal,
     Merge,
     Pad,
     Program,
+    Rearrange,
     Resize,
     Ring,
     Shift,
     Split,
+    Spread,
     Step,
     Trim,
     Twiddle,
+    Unfold,
+    crossing,
     dft_flops,
     fragments,
     rounds,
@@ -293,7 +303,14 @@ def test_steps_refuse_layouts_that_do_not_fit() -> None:
     columns = Layout.of((6, 9), np.complex64, AbstractMesh((4,), ("x",)), P(None, "x"))
     wrong = [
         (Local((0,), False, 1.0, "xla"), layout, "axis 0 is not whole on every device"),
-        (Ring(0, False, 1.0), layout, "axis 0 is padded"),
+        (LocalReal((1,), 6, False, 1.0, False, False, "xla"), layout, "is not 6 real numbers"),
+        (Diagonal(0, Chirp(9)), layout.with_dtype(np.float32), "cannot multiply"),
+        (AsComplex(0), layout, "is not pairs of real numbers"),
+        (Unfold(0), layout, "is not an even number of whole complex columns"),
+        (Fold(0), layout, "are not two lanes"),
+        (Collect(0, 4), layout, "are not the half rows of 4"),
+        (Spread(0, 3), layout, "is no half spectrum of 3 rows"),
+        (Rearrange(0, 9, 1, ()), columns, "the lanes along axis 1 are not whole"),
         (Split(0, 4), layout, "has no 4 rows of whole chunks"),
         (Merge(0), columns, "rows along axis 0 are not whole"),
         (Interleave(0), layout, "columns along axis 0 are not whole"),
@@ -345,8 +362,9 @@ def _check_copies(step: Copy, layout: Layout) -> list[list[Fragment]]:
         assert copied == {(old + step.amount) % size: old for old in range(size)}
     else:
         assert copied == {old: old for old in range(min(size, new_size))}
-    groups = step.rounds(layout)
-    assert sorted(part for group in groups for part in map(_key, group)) == sorted(map(_key, step.moved(layout)))
+    moved = crossing(step.fragments(layout))
+    groups = rounds(moved)
+    assert sorted(part for group in groups for part in map(_key, group)) == sorted(map(_key, moved))
     for group in groups:
         assert len({part.source for part in group}) == len({part.target for part in group}) == len(group)
         assert all(part.source != part.target for part in group)
@@ -397,7 +415,7 @@ def test_half_a_shift_is_one_permute() -> None:
 
 def test_rounds_of_thousands_of_devices_are_quick() -> None:
     started = time.process_time()
-    assert len(Resize(0, 4096 * 5, 0).rounds(_line(4096 * 7, 4096))) <= 8
+    assert len(rounds(crossing(Resize(0, 4096 * 5, 0).fragments(_line(4096 * 7, 4096))))) <= 8
     assert time.process_time() - started < 1
 
 

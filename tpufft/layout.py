@@ -183,6 +183,11 @@ class Layout:
         return not any(self.padding)
 
     @property
+    def is_least(self) -> bool:
+        """Whether no axis is padded more than its equal chunks need."""
+        return self.padding == _least_padding(self.shape, self.spec, self.mesh)
+
+    @property
     def device_count(self) -> int:
         """Devices of the mesh."""
         return mesh_size(self.mesh, self.mesh.axis_names)
@@ -212,6 +217,10 @@ class Layout:
     def sharding(self) -> NamedSharding:
         """Mesh and spec as JAX has them."""
         return NamedSharding(self.mesh, self.partition_spec)  # type: ignore[arg-type]
+
+    def fits_in(self, other: Layout) -> bool:
+        """Whether a chunk of one layout can take the buffer of the other's."""
+        return self.chunk_shape == other.chunk_shape and self.dtype == other.dtype
 
     def chunk_slices(self, index: dict[str, int]) -> tuple[slice, ...]:
         """The part of the global array (without padding) at one position of the mesh.
@@ -253,6 +262,10 @@ class Layout:
             spec=_put(self.spec, axis, names),
             padding=_put(self.padding, axis, padding),
         )
+
+    def with_dtype(self, dtype: object) -> Layout:
+        """The same layout of another dtype."""
+        return replace(self, dtype=np.dtype(dtype))  # type: ignore[call-overload]
 
     def insert_axis(self, axis: int, size: int, names: AxisNames = (), padding: int = 0) -> Layout:
         """The same layout with one axis more."""

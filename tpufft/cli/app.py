@@ -12,7 +12,7 @@ from tpufft.cli import options
 from tpufft.cli.exits import INTERRUPTED, one_line_errors
 from tpufft.cli.transform import Job, transform_file
 from tpufft.kernels import KERNELS
-from tpufft.planning.problem import METHODS, NORMS
+from tpufft.planning import METHODS, NORMS
 
 ORDERS = ("natural", "transposed", "scrambled")
 

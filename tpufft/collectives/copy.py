@@ -11,7 +11,7 @@ from jax import lax
 
 from tpufft.collectives.wire import axis_name, permute
 from tpufft.layout import AxisNames
-from tpufft.steps import Fragment, rounds
+from tpufft.steps import Fragment, crossing, rounds
 
 
 def copy_fragments(
@@ -42,41 +42,43 @@ def copy_fragments(
     platform : str
         The devices' platform.
     """
-    shape = (*x.shape[:axis], length, *x.shape[axis + 1 :])
+    stay = rounds([part for part in parts if part.source == part.target])
+    groups = [*stay, *rounds(crossing(list(parts)))]
+    spare = max((part.length for part in parts), default=0)
+    # One copy of the chunk and one of the result, each as much longer as a piece, serve all rounds.
+    source = _widened(x, axis, spare) if any(_uneven(group, x.shape[axis]) for group in groups) else x
+    shape = (*x.shape[:axis], length + spare, *x.shape[axis + 1 :])
     # A sum with the argument's own zeros keeps the type of a varying value inside shard_map.
     result = jnp.zeros(shape, x.dtype) + jnp.zeros_like(lax.slice_in_dim(x, 0, 1, axis=axis))
-    stay = rounds([part for part in parts if part.source == part.target])
-    move = rounds([part for part in parts if part.source != part.target])
-    for group in [*stay, *move]:
-        result = _add_round(result, x, axis, names, count, group, platform)
-    return result
+    for group in groups:
+        window = max(part.length for part in group)
+        piece = _cut(source, axis, names, count, group, window)
+        pairs = [(part.source, part.target) for part in group]
+        if any(sender != receiver for sender, receiver in pairs):
+            piece = permute(piece, names, pairs, platform)
+        result = _put(result, piece, axis, names, count, group)
+    return lax.slice_in_dim(result, 0, length, axis=axis)
 
 
-def _add_round(
-    result: jax.Array, x: jax.Array, axis: int, names: AxisNames, count: int, group: list[Fragment], platform: str
-) -> jax.Array:
+def _widened(x: jax.Array, axis: int, spare: int) -> jax.Array:
+    return jnp.pad(x, [(0, spare if i == axis else 0) for i in range(x.ndim)])
+
+
+def _uneven(group: list[Fragment], length: int) -> bool:
+    """Whether some window of a round reaches beyond the chunk."""
     window = max(part.length for part in group)
-    piece = _cut(x, axis, names, count, group, window)
-    pairs = [(part.source, part.target) for part in group]
-    if any(source != target for source, target in pairs):
-        piece = permute(piece, names, pairs, platform)
-    return _put(result, piece, axis, names, count, group)
+    return any(part.source_start + window > length for part in group)
 
 
 def _cut(x: jax.Array, axis: int, names: AxisNames, count: int, group: list[Fragment], window: int) -> jax.Array:
+    """What this device sends; what lies behind its piece is for nobody."""
     starts = {part.source_start for part in group}
-    # A permute drops what nobody asked for; a copy on the spot needs a mask unless all devices take part.
-    masked = len(group) < count and all(part.source == part.target for part in group)
-    if len(starts) == 1 and len({part.length for part in group}) == 1 and not masked:
+    if len(starts) == 1:
         first = starts.pop()
         return lax.slice_in_dim(x, first, first + window, axis=axis)
     me = lax.axis_index(axis_name(names)) if names else 0
     start = _by_device({part.source: part.source_start for part in group}, me)
-    filled = _by_device({part.source: part.length for part in group}, me)
-    widened = jnp.pad(x, [(0, window if i == axis else 0) for i in range(x.ndim)])
-    piece = lax.dynamic_slice_in_dim(widened, start, window, axis=axis)
-    inside = jnp.arange(window, dtype=np.int32) < filled
-    return jnp.where(_on_axis(inside, axis, x.ndim), piece, jnp.zeros_like(piece))
+    return lax.dynamic_slice_in_dim(x, start, window, axis=axis)
 
 
 def _put(
@@ -86,15 +88,13 @@ def _put(
     starts, lengths = {part.target_start for part in group}, {part.length for part in group}
     if len(starts) == len(lengths) == 1 and len(group) == count:
         return lax.dynamic_update_slice_in_dim(result, piece, starts.pop(), axis=axis)
+    window = piece.shape[axis]
     me = lax.axis_index(axis_name(names)) if names else 0
     start = _by_device({part.target: part.target_start for part in group}, me)
     filled = _by_device({part.target: part.length for part in group}, me)
-    length = result.shape[axis]
-    widths = [(0, length if i == axis else 0) for i in range(piece.ndim)]
-    shifted = lax.slice_in_dim(jnp.roll(jnp.pad(piece, widths), start, axis=axis), 0, length, axis=axis)
-    place = jnp.arange(length, dtype=np.int32)
-    inside = (place >= start) & (place < start + filled)
-    return jnp.where(_on_axis(inside, axis, piece.ndim), shifted, result)
+    inside = _on_axis(jnp.arange(window, dtype=np.int32) < filled, axis, piece.ndim)
+    present = lax.dynamic_slice_in_dim(result, start, window, axis=axis)
+    return lax.dynamic_update_slice_in_dim(result, jnp.where(inside, piece, present), start, axis=axis)
 
 
 def _on_axis(vector: jax.Array, axis: int, rank: int) -> jax.Array:

@@ -31,6 +31,7 @@ def ring_dft(
     names: AxisNames,
     count: int,
     *,
+    size: int,
     inverse: bool,
     scale: float,
     both_ways: bool,
@@ -44,32 +45,63 @@ def ring_dft(
     n = chunk.shape[axis]
     moved = jnp.moveaxis(chunk, axis, 0)
     columns = moved.reshape(n, -1)
-    planes = jnp.stack([columns.real, columns.imag], axis=1)  # (n, plane, batch): the planes share one product
     me = lax.axis_index(axis_name(names))
-    turns = jnp.asarray(phases.roots(count, np.arange(count, dtype=np.int64), inverse).astype(chunk.dtype))
-    column = jnp.arange(n, dtype=jnp.int32) % count
-    own = turns[(column * me) % count][None, :]
+    if size < n * count:
+        columns = jnp.where((jnp.arange(n) < _filled(size, n, count)[me])[:, None], columns, 0)
+    planes = jnp.stack([columns.real, columns.imag], axis=1)  # (n, plane, batch): the planes share one product
     dtype = np.dtype(chunk.dtype)
+    phases_of = _even_phases if size == n * count else _uneven_phases
+    own, turned = phases_of(n, count, size, me, inverse, dtype)
     width = _panel_width(n, dtype.itemsize)
     shared = None
     if width == n:
-        shared = twiddle.block(n, n, n * count, inverse, dtype, scale=scale) * own
-    row = np.arange(n, dtype=np.int32) % count
+        shared = twiddle.block(n, n, size, inverse, dtype, scale=scale) * own[None, :]
 
     def by_panels(part: jax.Array) -> jax.Array:
         def one(matrix: jax.Array) -> jax.Array:
-            return _multiply(matrix * own, part, precision)
+            return _multiply(matrix * own[None, :], part, precision)
 
-        return _over_panels(one, n, n * count, width, inverse, scale, dtype)
+        return _over_panels(one, n, size, width, inverse, scale, dtype)
 
     def product(q: jax.Array, part: jax.Array) -> jax.Array:
         raw = by_panels(part) if shared is None else _multiply(shared, part, precision)
-        phase = turns[(jnp.asarray(row) * q + (me * q) % count * (n % count)) % count][:, None]
+        phase = turned(q)[:, None]
         real, imag = raw[:, 0], raw[:, 1]
         return jnp.stack([real * phase.real - imag * phase.imag, real * phase.imag + imag * phase.real], axis=1)
 
     total = ring_product(planes, names, count, product, jnp.zeros_like(planes), platform, both_ways=both_ways)
     return jnp.moveaxis(lax.complex(total[:, 0], total[:, 1]).reshape(moved.shape), 0, axis)
+
+
+RowPhases = tuple[jax.Array, Callable[[jax.Array], jax.Array]]
+"""What turns the columns of the shared block on this device, and its rows for the chunk that came from device q."""
+
+
+def _even_phases(n: int, count: int, size: int, me: jax.Array, inverse: bool, dtype: np.dtype) -> RowPhases:
+    """Roots of the order of the ring alone, since the chunk divides the length."""
+    turns = jnp.asarray(phases.roots(count, np.arange(count, dtype=np.int64), inverse).astype(dtype))
+    row = jnp.arange(n, dtype=jnp.int32) % count
+
+    def turned(q: jax.Array) -> jax.Array:
+        return turns[(row * q + (me * q) % count * (n % count)) % count]
+
+    return turns[(row * me) % count], turned
+
+
+def _uneven_phases(n: int, count: int, size: int, me: jax.Array, inverse: bool, dtype: np.dtype) -> RowPhases:
+    """``W_N^(pnj)`` and ``W_N^(qni) W_N^(qpnn)``: roots of the order of the whole length."""
+    row, device = np.arange(n, dtype=np.int64), np.arange(count, dtype=np.int64) * n
+
+    def turned(q: jax.Array) -> jax.Array:
+        starts = twiddle.chunk_starts(count, q, n, device, size, inverse, dtype)[me]
+        return twiddle.chunk_starts(count, q, n, row, size, inverse, dtype) * starts
+
+    return twiddle.chunk_starts(count, me, n, row, size, inverse, dtype), turned
+
+
+def _filled(size: int, n: int, count: int) -> jax.Array:
+    """How many elements of each device's chunk are not padding."""
+    return jnp.asarray(np.clip(size - n * np.arange(count), 0, n).astype(np.int32))
 
 
 def _panel_width(n: int, itemsize: int) -> int:

@@ -49,9 +49,9 @@ def traced(bound: Bound, x: jax.Array) -> jax.Array:
 def compiled_function(bound: Bound, *, donate: bool = False) -> Wrapped:
     """The operator as a jitted function of a global array in its input layout.
 
-    With `donate` the result takes the argument's buffer, where both are of one size.
+    With `donate` the result takes the argument's buffer, where both are of one shape and dtype.
     """
-    donate = donate and bound.in_layout.chunk_bytes == bound.out_layout.chunk_bytes
+    donate = donate and bound.in_layout.fits_in(bound.out_layout)
     return jax.jit(
         functools.partial(traced, bound),
         in_shardings=bound.in_layout.sharding,
@@ -96,7 +96,7 @@ def _entry(
 def _nothing(layout: Layout, x: jax.Array) -> jax.Array:
     """The result without elements; compiled programs return those in a wrong chunking."""
     del x
-    return jax.device_put(np.zeros(layout.shape, layout.dtype), layout.sharding)
+    return jax.device_put(np.zeros(layout.stored_shape, layout.dtype), layout.sharding)
 
 
 @functools.lru_cache(maxsize=1)

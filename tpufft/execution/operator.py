@@ -38,8 +38,8 @@ class Bound:
 class Operator(Protocol):
     """A linear map on arrays: hashable, comparable, independent of data."""
 
-    def result(self, shape: tuple[int, ...], dtype: np.dtype) -> tuple[tuple[int, ...], np.dtype]:
-        """Shape and dtype of the result for an argument of the given ones."""
+    def result(self) -> tuple[tuple[int, ...], np.dtype]:
+        """Shape and dtype of the result, as it is stored."""
         ...
 
     def bound(self, visible: Layout | None, *, tracing: bool) -> Bound:
@@ -67,6 +67,24 @@ def visible_layout(x: jax.Array | ShapedArray) -> Layout | None:
     if not concrete and layout is not None and AxisType.Explicit not in layout.mesh.axis_types:
         return None
     return layout
+
+
+def shown_layout(x: Any) -> tuple[Layout | None, bool]:
+    """The layout of what stands behind an eager tracer, less what ``vmap`` hides; and whether `x` is staged by ``jit``.
+
+    Derivatives and batches of concrete arrays are worked out as they are called: there the array can be looked at.
+    """
+    if not isinstance(x, Tracer):
+        return (visible_layout(x) if isinstance(x, jax.Array) else None), False
+    tracer: Any = x
+    if hasattr(tracer, "primal"):
+        return shown_layout(tracer.primal)
+    if hasattr(tracer, "batch_dim") and hasattr(tracer, "val"):
+        layout, staged = shown_layout(tracer.val)
+        axis: int | None = tracer.batch_dim
+        hidden = layout is not None and axis is not None and layout.rank == tracer.ndim + 1
+        return (layout.remove_axis(axis) if hidden else layout), staged  # type: ignore[union-attr, arg-type]
+    return visible_layout(tracer), True
 
 
 def layout_of(shape: tuple[int, ...], dtype: np.dtype, sharding: Any) -> Layout | None:

@@ -54,12 +54,11 @@ def _impl(x: jax.Array, *, operator: Operator) -> jax.Array:
 
 
 def _abstract(x: ShapedArray, *, operator: Operator) -> ShapedArray:
-    shape, dtype = operator.result(x.shape, x.dtype)
     visible = visible_layout(x)
     if visible is None:
-        return ShapedArray(shape, dtype)
+        return ShapedArray(*operator.result())
     out = operator.bound(visible, tracing=True).out_layout
-    return ShapedArray(shape, dtype, sharding=NamedSharding(x.sharding.mesh, out.partition_spec))
+    return ShapedArray(out.stored_shape, out.dtype, sharding=NamedSharding(x.sharding.mesh, out.partition_spec))
 
 
 def _lowered(x: jax.Array, *, operator: Operator) -> jax.Array:

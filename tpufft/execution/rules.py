@@ -8,28 +8,47 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from tpufft.collectives import axis_name, copy_fragments, exchange
 from tpufft.execution.block_row import ring_dft
-from tpufft.kernels import KERNELS, twiddle
+from tpufft.execution.chirp import chirp_kernel
+from tpufft.execution.halves import collect, fold, spread, unfold
+from tpufft.kernels import KERNELS, real, tables, trig, twiddle
 from tpufft.layout import Layout
 from tpufft.steps import (
+    AsComplex,
+    AsReal,
+    ChirpSpectrum,
+    Collect,
     Copy,
     Deinterleave,
+    Diagonal,
     Exchange,
+    Fold,
     Interleave,
     Local,
+    LocalReal,
+    LocalTrig,
     Merge,
     Pad,
     Program,
+    RealPart,
+    Rearrange,
     Resize,
     Ring,
     Shift,
     Split,
+    Spread,
     Step,
+    Table,
     Trim,
     Twiddle,
+    Unfold,
+    Widen,
+    complex_dtype,
+    real_dtype,
 )
 
 
@@ -47,7 +66,8 @@ def run(program: Program, chunk: jax.Array, platform: str) -> jax.Array:
     """
     if 0 in program.in_layout.shape:
         # The sum of nothing is a zero that varies over the mesh as the chunk does.
-        return jnp.zeros(program.out_layout.chunk_shape, chunk.dtype) + chunk.sum(dtype=chunk.dtype)
+        nothing = chunk.sum(dtype=chunk.dtype).real.astype(program.out_layout.dtype)
+        return jnp.zeros(program.out_layout.chunk_shape, program.out_layout.dtype) + nothing
     for step, layout in zip(program.steps, program.layouts, strict=False):
         chunk = _RULES[type(step)](step, layout, chunk, platform)
     return chunk
@@ -68,6 +88,7 @@ def _ring(step: Ring, layout: Layout, chunk: jax.Array, platform: str) -> jax.Ar
         step.axis,
         layout.spec[step.axis],
         layout.parts[step.axis],
+        size=layout.shape[step.axis],
         inverse=step.inverse,
         scale=step.scale,
         both_ways=step.both_ways,
@@ -145,19 +166,104 @@ def _deinterleave(step: Deinterleave, layout: Layout, chunk: jax.Array, platform
     return chunk.reshape(*before, columns, rows, *behind).swapaxes(step.axis, step.axis + 1)
 
 
+def _local_real(step: LocalReal, layout: Layout, chunk: jax.Array, platform: str) -> jax.Array:
+    options = {
+        "inverse": step.inverse,
+        "scale": step.scale,
+        "weighted": step.weighted,
+        "kernel": step.kernel,
+        "precision": step.precision,
+    }
+    return real.c2r(chunk, step.axes, step.size, **options) if step.to_real else real.r2c(chunk, step.axes, **options)
+
+
+def _local_trig(step: LocalTrig, layout: Layout, chunk: jax.Array, platform: str) -> jax.Array:
+    return trig.transform(
+        chunk, step.axis, kind=step.kind, scale=step.scale, kernel=step.kernel, precision=step.precision
+    )
+
+
+def _widen(step: Widen, layout: Layout, chunk: jax.Array, platform: str) -> jax.Array:
+    return chunk.astype(complex_dtype(chunk.dtype))
+
+
+def _real_part(step: RealPart, layout: Layout, chunk: jax.Array, platform: str) -> jax.Array:
+    return chunk.real
+
+
+def _as_real(step: AsReal, layout: Layout, chunk: jax.Array, platform: str) -> jax.Array:
+    return jnp.stack([chunk.real, -chunk.imag if step.conjugate else chunk.imag], axis=step.axis + 1)
+
+
+def _as_complex(step: AsComplex, layout: Layout, chunk: jax.Array, platform: str) -> jax.Array:
+    parts = jnp.split(chunk, 2, axis=step.axis + 1)
+    first, second = (jnp.squeeze(part, step.axis + 1) for part in parts)
+    return lax.complex(first, -second if step.conjugate else second)
+
+
+def _diagonal(step: Diagonal, layout: Layout, chunk: jax.Array, platform: str) -> jax.Array:
+    return _times(chunk, _entries(step.table, layout, step.axis), step.axis)
+
+
+def _entries(table: Table, layout: Layout, axis: int) -> jax.Array:
+    """One device's part of a table along an axis."""
+    count, position = _position(layout, axis) or (1, jnp.zeros((), np.int32))
+    size, chunk = layout.shape[axis], layout.chunk_shape[axis]
+    return tables.values(table, size, chunk, count, position, real_dtype(layout.dtype))
+
+
+def _times(chunk: jax.Array, factors: jax.Array, axis: int) -> jax.Array:
+    others = [other for other in range(chunk.ndim) if other != axis]
+    return chunk * jnp.expand_dims(factors, others)
+
+
+def _chirp_spectrum(step: ChirpSpectrum, layout: Layout, chunk: jax.Array, platform: str) -> jax.Array:
+    line = step.line.in_layout
+    kernel = chirp_kernel(step, line, *(_position(line, 1) or (1, jnp.zeros((), np.int32))))
+    others = [axis for axis in range(chunk.ndim) if axis not in (step.axis, step.axis + 1)]
+    return chunk * jnp.expand_dims(run(step.line, kernel, platform), others)
+
+
+def _rearrange(step: Rearrange, layout: Layout, chunk: jax.Array, platform: str) -> jax.Array:
+    names, count = layout.spec[step.axis], layout.parts[step.axis]
+    length = step.after(layout).chunk_shape[step.axis]
+    lanes: dict[int, jax.Array] = {}
+    for piece, parts in zip(step.pieces, step.fragments(layout), strict=True):
+        lane = lax.index_in_dim(chunk, piece.source_lane, step.axis + 1, keepdims=False)
+        lane = jnp.flip(lane, step.axis) if piece.mirrored else lane
+        moved = copy_fragments(lane, step.axis, names, count, length, parts, platform)
+        moved = moved if piece.factor == 1.0 else moved * np.asarray(piece.factor, real_dtype(chunk.dtype))
+        lanes[piece.target_lane] = lanes[piece.target_lane] + moved if piece.target_lane in lanes else moved
+    empty = jnp.zeros_like(next(iter(lanes.values())))
+    return jnp.stack([lanes.get(number, empty) for number in range(step.lanes)], axis=step.axis + 1)
+
+
 _RULES: Mapping[type[Step], Callable[[Any, Layout, jax.Array, str], jax.Array]] = MappingProxyType(
     {
         Local: _local,
+        LocalReal: _local_real,
+        LocalTrig: _local_trig,
         Exchange: _exchange,
         Ring: _ring,
         Twiddle: _twiddle,
+        Diagonal: _diagonal,
+        ChirpSpectrum: _chirp_spectrum,
         Pad: _pad,
         Trim: _trim,
         Resize: _resize,
         Shift: _shift,
+        Rearrange: _rearrange,
         Split: _reshape,
         Merge: _reshape,
         Interleave: _interleave,
         Deinterleave: _deinterleave,
+        Widen: _widen,
+        RealPart: _real_part,
+        AsReal: _as_real,
+        AsComplex: _as_complex,
+        Unfold: unfold,
+        Fold: fold,
+        Collect: collect,
+        Spread: spread,
     }
 )

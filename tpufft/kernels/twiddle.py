@@ -20,7 +20,7 @@ WHOLE_TABLE = 64
 
 
 def block(
-    rows: int,
+    rows: int | np.ndarray,
     columns: int,
     order: int,
     inverse: bool,
@@ -34,8 +34,10 @@ def block(
 
     Parameters
     ----------
-    rows, columns : int
-        Shape of the block.
+    rows : int or ndarray of int64
+        Rows of the block; or the r of each, where they are not those of a chunk.
+    columns : int
+        Columns of the block.
     order : int
         Order N of the roots.
     inverse : bool
@@ -48,26 +50,26 @@ def block(
         A factor on all of it.
     """
     if row_chunk is not None:
-        if column_chunk is not None:
+        if column_chunk is not None or isinstance(rows, np.ndarray):
             raise ValueError("a block can be chunked along rows or along columns, not both")
         turned = block(columns, rows, order, inverse, dtype, column_chunk=row_chunk, scale=scale)
         return turned.T
     fine = max(1, math.isqrt(columns - 1) + 1)
     coarse = -(-columns // fine)
-    row = np.arange(rows, dtype=np.int64)
+    row = rows if isinstance(rows, np.ndarray) else np.arange(rows, dtype=np.int64)
     head = phases.outer_roots(order, row, np.arange(coarse, dtype=np.int64) * fine, inverse) * scale
     tail = phases.outer_roots(order, row, np.arange(fine, dtype=np.int64), inverse)
     heads = jnp.asarray(head.astype(dtype))
     if column_chunk is not None:
-        heads = heads * _chunk_starts(*column_chunk, columns, row, order, inverse, dtype)[:, None]
+        heads = heads * chunk_starts(*column_chunk, columns, row, order, inverse, dtype)[:, None]
     full = heads[:, :, None] * jnp.asarray(tail.astype(dtype))[:, None, :]
-    return full.reshape(rows, coarse * fine)[:, :columns]
+    return full.reshape(len(row), coarse * fine)[:, :columns]
 
 
-def _chunk_starts(
+def chunk_starts(
     count: int, position: jax.Array, columns: int, row: np.ndarray, order: int, inverse: bool, dtype: np.dtype
 ) -> jax.Array:
-    """``W[r, position * columns]`` for all rows; on many chunks in two factors, so that no table has count x rows."""
+    """``W[r, position * columns]`` for all `row`; on many chunks in two factors, so that no table has count x rows."""
     fine = count if count <= WHOLE_TABLE else math.isqrt(count - 1) + 1
     near = phases.outer_roots(order, np.arange(fine, dtype=np.int64) * columns, row, inverse)
     starts = jnp.asarray(near.astype(dtype))[position % fine]

@@ -1,21 +1,34 @@
 """Candidates, cost, choice, and the plan that comes of it."""
 
+from tpufft.planning.catalogue import (
+    HANKELS,
+    KINDS,
+    SHIFTS,
+    TRANSFORMS,
+    hankel_problem,
+    shift_problem,
+    transform_problem,
+)
 from tpufft.planning.orders import transposed_shape
 from tpufft.planning.plan import Plan, frequencies, make_plan
-from tpufft.planning.problem import (
-    TRANSFORMS,
-    Problem,
+from tpufft.planning.problem import Problem
+from tpufft.planning.request import Request, default_mesh, layouts_of
+from tpufft.planning.words import (
+    METHODS,
+    NORMS,
     asked_dtype,
     check_axis,
     check_word,
     computing_dtype,
-    shift_problem,
-    transform_problem,
     widest_float,
 )
-from tpufft.planning.request import Request, default_mesh
 
 __all__ = [
+    "HANKELS",
+    "KINDS",
+    "METHODS",
+    "NORMS",
+    "SHIFTS",
     "TRANSFORMS",
     "Plan",
     "Problem",
@@ -26,6 +39,8 @@ __all__ = [
     "computing_dtype",
     "default_mesh",
     "frequencies",
+    "hankel_problem",
+    "layouts_of",
     "make_plan",
     "shift_problem",
     "transform_problem",

@@ -5,22 +5,56 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from tpufft.kernels import KERNELS, matmul
+from tpufft.kernels import KERNELS, matmul, real, trig
 from tpufft.layout import Layout
 from tpufft.planning.machine import Machine
 from tpufft.steps import (
+    AsComplex,
+    AsReal,
+    ChirpSpectrum,
+    Collect,
     Copy,
     Deinterleave,
+    Diagonal,
     Exchange,
+    Fold,
     Interleave,
     Local,
+    LocalReal,
+    LocalTrig,
     Pad,
     Program,
+    RealPart,
+    Rearrange,
     Ring,
+    Spread,
     Step,
     Trim,
     Twiddle,
+    Unfold,
+    Widen,
+    half,
 )
+
+PASSES = (
+    Twiddle,
+    Pad,
+    Trim,
+    Copy,
+    Interleave,
+    Deinterleave,
+    Diagonal,
+    Fold,
+    Unfold,
+    Widen,
+    RealPart,
+    AsReal,
+    AsComplex,
+)
+"""Steps that read a chunk and write one."""
+
+PERMUTING = (Copy, Rearrange, Collect, Spread)
+"""Steps that send parts of a chunk to other devices."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +92,10 @@ def step_cost(step: Step, layout: Layout, machine: Machine) -> StepCost:
         # The wire hides behind the products, or the products behind the wire.
         permutes = layout.parts[step.axis] - 1
         seconds = max(seconds, machine.permute_seconds(wire, permutes, step.both_ways))
-    elif isinstance(step, Copy):
+    elif isinstance(step, PERMUTING):
         seconds += machine.permute_seconds(wire, sum(step.collectives(layout).values()), both_ways=False)
+    elif isinstance(step, ChirpSpectrum):
+        seconds += program_seconds(step.line, machine)
     return StepCost(flops, traffic, wire, seconds)
 
 
@@ -79,22 +115,44 @@ def step_flops(step: Step, layout: Layout) -> float:
     if isinstance(step, Local):
         lengths = [layout.shape[axis] for axis in step.axes]
         return sum(KERNELS[step.kernel].flops(n, size // n) for n in lengths) if size else 0.0
+    if isinstance(step, LocalReal):
+        return _real_flops(step, layout)
+    if isinstance(step, LocalTrig):
+        n = layout.shape[step.axis]
+        planes = 2 if layout.dtype.kind == "c" else 1
+        return planes * trig.flops(step.kernel, n, step.kind, size // n) if size else 0.0
     if isinstance(step, Ring):
         return 8.0 * layout.shape[step.axis] * size
-    return 6.0 * size if isinstance(step, Twiddle) else 0.0
+    if isinstance(step, ChirpSpectrum):
+        return 6.0 * size + sum(step_flops(*pair) for pair in zip(step.line.steps, step.line.layouts, strict=False))
+    return 6.0 * size if isinstance(step, Twiddle | Diagonal) else 0.0
+
+
+def _real_flops(step: LocalReal, layout: Layout) -> float:
+    after = step.after(layout)
+    spectrum = layout.chunk_size if step.to_real else after.chunk_size
+    if not spectrum:
+        return 0.0
+    lengths = [layout.shape[axis] for axis in step.axes[:-1]]
+    others = sum(KERNELS[step.kernel].flops(n, spectrum // n) for n in lengths)
+    return others + real.flops(step.kernel, step.size, spectrum // half(step.size))
 
 
 def memory_passes(step: Step, layout: Layout) -> float:
     """How often a step reads or writes a chunk."""
-    if isinstance(step, Local):
+    if isinstance(step, Local | LocalReal):
         if step.kernel == "matmul":
             return sum(4.0 + 4.0 * len(matmul.radices(layout.shape[axis])) for axis in step.axes)
         return sum(2.0 if axis == layout.rank - 1 else 4.0 for axis in step.axes)
-    if isinstance(step, Exchange):
+    if isinstance(step, LocalTrig):
+        return 8.0
+    if isinstance(step, Exchange | Collect | Spread | Rearrange):
         return 4.0
     if isinstance(step, Ring):
         return 3.0 * layout.parts[step.axis]
-    return 2.0 if isinstance(step, Twiddle | Pad | Trim | Copy | Interleave | Deinterleave) else 0.0
+    if isinstance(step, ChirpSpectrum):
+        return 4.0
+    return 2.0 if isinstance(step, PASSES) else 0.0
 
 
 def peak_bytes(program: Program, *, donated: bool) -> int:
@@ -112,7 +170,7 @@ def peak_bytes(program: Program, *, donated: bool) -> int:
         live += chunks[number] if number > 0 else 0
         live += chunks[number + 1] if number < last else 0
         temporary = max(temporary, live)
-    alias = result if donated and argument == result else 0
+    alias = result if donated and program.in_layout.fits_in(program.out_layout) else 0
     return int(argument + result + temporary - alias)
 
 
@@ -122,8 +180,12 @@ def scratch_chunks(step: Step, layout: Layout) -> float:
         # Planes on the way in and out, the chunk that comes next, two partial products; and the shared block.
         n = layout.chunk_shape[step.axis]
         return 6.0 + n * n * layout.dtype.itemsize / max(layout.chunk_bytes, 1)
-    if isinstance(step, Local) and step.kernel == "matmul":
+    if isinstance(step, Local | LocalReal | LocalTrig) and step.kernel == "matmul":
         return 0.5
+    if isinstance(step, PERMUTING) and step.collectives(layout):
+        return 2.0
+    if isinstance(step, ChirpSpectrum):
+        return 2.0 * step.line.in_layout.chunk_bytes / max(layout.chunk_bytes, 1)
     return 0.0
 
 
@@ -135,11 +197,13 @@ def _arithmetic_seconds(step: Step, layout: Layout, flops: float, machine: Machi
     if isinstance(step, Ring):
         batch = layout.chunk_size / layout.chunk_shape[step.axis]
         return 2.0 * flops / (machine.matmul_flops * min(1.0, (1 + batch) / machine.matmul_width))
-    if isinstance(step, Local) and step.kernel == "matmul":
+    if isinstance(step, LocalTrig):
+        return flops / (machine.fft_flops if step.kernel == "xla" else machine.matmul_flops / 2)
+    if isinstance(step, Local | LocalReal) and step.kernel == "matmul":
         radices = [radix for axis in step.axes for radix in matmul.radices(layout.shape[axis]) or (1,)]
         mean = math.prod(radices) ** (1 / max(len(radices), 1))
         return flops / (machine.matmul_flops * min(1.0, 2 * mean / machine.matmul_width) / 2)
-    if isinstance(step, Local):
+    if isinstance(step, Local | LocalReal):
         strided = not _trailing(step.axes, layout.rank)
         return flops / machine.fft_flops * (machine.strided_penalty if strided else 1.0)
     return 0.0

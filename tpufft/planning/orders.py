@@ -60,7 +60,9 @@ def natural_spec(shape: tuple[int, ...], mesh: AnyMesh, spec: Spec, axes: tuple[
     LayoutError
         Where there is none, or more than one.
     """
-    found = [natural for natural in _all_specs(len(shape), spec) if _leaves(shape, mesh, natural, axes, spec)]
+    leaving = [other for other in _all_specs(len(shape), spec) if transposed_spec(shape, mesh, other, axes) == spec]
+    # Chunkings without padding are meant, where there are any.
+    found = [other for other in leaving if _divides(shape, mesh, other)] or leaving
     if len(found) == 1:
         return found[0]
     what = "no chunking leaves" if not found else f"{len(found)} chunkings leave"
@@ -88,9 +90,8 @@ def transposed_shape(
     raise LayoutError(f"a chunk of shape {chunk} is no part of a transposed chunking of {format_spec(natural)}")
 
 
-def _leaves(shape: tuple[int, ...], mesh: AnyMesh, natural: Spec, axes: tuple[int, ...], spec: Spec) -> bool:
-    divides = all(size % mesh_size(mesh, names) == 0 for size, names in zip(shape, natural, strict=True))
-    return divides and transposed_spec(shape, mesh, natural, axes) == spec
+def _divides(shape: tuple[int, ...], mesh: AnyMesh, spec: Spec) -> bool:
+    return all(size % mesh_size(mesh, names) == 0 for size, names in zip(shape, spec, strict=True))
 
 
 def _all_specs(rank: int, spec: Spec) -> Iterator[Spec]:
@@ -109,7 +110,7 @@ def _all_specs(rank: int, spec: Spec) -> Iterator[Spec]:
 def frequency_index(layout: Layout, axis: int, order: str, positions: np.ndarray) -> np.ndarray:
     """Which DFT bin is stored at the given positions along `axis`."""
     size, parts = layout.shape[axis], layout.parts[axis]
-    if order != "scrambled" or parts == 1:
+    if order != "scrambled" or parts == 1 or size % parts:
         return positions
     rows, columns = np.divmod(positions, size // parts)
     return rows + parts * columns

@@ -10,18 +10,20 @@ from typing import Any, cast
 import jax
 import numpy as np
 from jax.core import Tracer
-from jax.sharding import NamedSharding
 from jax.stages import Compiled, Lowered
 
-from tpufft.execution import Bound, apply, call, compiled_function, enter
+from tpufft.chunked import ChunkedArray
+from tpufft.execution import Bound, apply, call, compiled_function, enter, presented, run_stored
 from tpufft.layout import Layout
 from tpufft.planning import cost, hlo
 from tpufft.planning.machine import Machine, machine_of
+from tpufft.planning.operations import Real
 from tpufft.planning.orders import frequency_index
-from tpufft.planning.problem import Problem, check_axis, widest_float
+from tpufft.planning.problem import Problem
 from tpufft.planning.request import Chosen, Request, plan_of
 from tpufft.planning.search import Candidate
 from tpufft.planning.show import describe
+from tpufft.planning.words import check_axis, widest_float
 from tpufft.steps import Step
 
 
@@ -146,7 +148,7 @@ class Plan:
 
     # -- running it -------------------------------------------------------------------------------------------------
 
-    def __call__(self, x: jax.Array | np.ndarray) -> jax.Array:
+    def __call__(self, x: jax.Array | np.ndarray | ChunkedArray) -> jax.Array | ChunkedArray:
         """Transform `x`.
 
         Parameters
@@ -156,8 +158,8 @@ class Plan:
 
         Returns
         -------
-        jax.Array
-            In :attr:`out_layout`.
+        jax.Array or ChunkedArray
+            In :attr:`out_layout`; a ChunkedArray where that has padding.
 
         Raises
         ------
@@ -167,6 +169,8 @@ class Plan:
         if tuple(x.shape) != self.in_layout.shape:
             raise ValueError(f"x has shape {tuple(x.shape)}; this plan transforms {self.in_layout.shape}")
         operator = _Fixed(self)
+        if isinstance(x, ChunkedArray) or not (self.in_layout.is_even and self.out_layout.is_even):
+            return run_stored(operator, x, self.in_layout, self.out_layout, donate=self.overwrite_x)
         if isinstance(x, Tracer):
             return apply(operator, enter(cast(jax.Array, x), self.in_layout).astype(self.in_layout.dtype))
         placed = jax.device_put(x, self.in_layout.sharding) if not isinstance(x, jax.Array) else x
@@ -177,7 +181,7 @@ class Plan:
     def lower(self) -> Lowered:
         """The plan's program, lowered by JAX for the mesh."""
         layout = self.in_layout
-        argument = jax.ShapeDtypeStruct(layout.shape, layout.dtype, sharding=layout.sharding)
+        argument = jax.ShapeDtypeStruct(layout.stored_shape, layout.dtype, sharding=layout.sharding)
         return compiled_function(self.bound, donate=self.overwrite_x).lower(argument)
 
     def compile(self) -> Compiled:
@@ -223,7 +227,7 @@ class Plan:
             },
         }
 
-    def frequencies(self, axis: int = -1, d: float = 1.0) -> jax.Array:
+    def frequencies(self, axis: int = -1, d: float = 1.0) -> jax.Array | ChunkedArray:
         """The frequency of every element stored along an axis of the spectrum.
 
         Parameters
@@ -235,15 +239,16 @@ class Plan:
 
         Returns
         -------
-        jax.Array
+        jax.Array or ChunkedArray
             1-D, in cycles per unit of `d`, chunked as that axis of the spectrum is, in its order.
         """
         spectrum = self.in_layout if self.problem.is_inverse else self.out_layout
         axis = check_axis(axis, spectrum.rank)
         if axis not in self.problem.transformed_axes:
             raise ValueError(f"axis={axis} is not transformed; the plan transforms {self.problem.transformed_axes}")
-        line = Layout.of((spectrum.shape[axis],), np.float64, spectrum.mesh, (spectrum.spec[axis],))
-        return frequencies(line, d, self.problem.order)
+        line = Layout.of((spectrum.shape[axis],), widest_float(), spectrum.mesh, (spectrum.spec[axis],))
+        points = self._half_spectra.get(axis)
+        return presented(frequencies(line, d, self.problem.order if points is None else "natural", points), line)
 
     # -- comparing and printing ---------------------------------------------------------------------------------------
 
@@ -269,6 +274,12 @@ class Plan:
     def _identity(self) -> tuple[object, ...]:
         return self.in_layout, self.steps, self.out_layout, self.overwrite_x
 
+    @property
+    def _half_spectra(self) -> dict[int, int]:
+        """The real points behind each axis along which the spectrum is halved."""
+        operations = (one for one in self.problem.operations if isinstance(one, Real))
+        return {one.axis: one.size for one in operations if one.to_real == self.problem.is_inverse}
+
     @functools.cached_property
     def _hash(self) -> int:
         # Every call looks its program up by the plan; layouts and steps are long to hash.
@@ -292,9 +303,9 @@ class _Fixed:
     def __hash__(self) -> int:
         return hash((self.plan, self.is_transposed))
 
-    def result(self, shape: tuple[int, ...], dtype: np.dtype) -> tuple[tuple[int, ...], np.dtype]:
-        del shape
-        return (self.plan.in_layout if self.is_transposed else self.plan.out_layout).shape, dtype
+    def result(self) -> tuple[tuple[int, ...], np.dtype]:
+        layout = self.plan.in_layout if self.is_transposed else self.plan.out_layout
+        return layout.stored_shape, layout.dtype
 
     def bound(self, visible: Layout | None, *, tracing: bool) -> Bound:
         del visible, tracing
@@ -320,8 +331,8 @@ def make_plan(request: Request, *, overwrite_x: bool = False) -> Plan:
     return Plan(request, plan_of(request, None, True), overwrite_x=overwrite_x)
 
 
-def frequencies(line: Layout, d: float, order: str) -> jax.Array:
-    """Frequencies of a chunked axis, each device's part made where it lives.
+def frequencies(line: Layout, d: float, order: str, points: int | None = None) -> jax.Array:
+    """Frequencies of a chunked axis, each device's part made where it lives; data as stored, padding included.
 
     Parameters
     ----------
@@ -331,18 +342,21 @@ def frequencies(line: Layout, d: float, order: str) -> jax.Array:
         Sample spacing.
     order : str
         ``natural`` or ``scrambled``.
+    points : int, optional
+        Real points of which `line` is the half spectrum. None: it is a whole one.
     """
     if not isinstance(d, numbers.Real) or isinstance(d, bool):
         raise TypeError(f"d={d!r}: the sample spacing is a real number")
     if d == 0:
         raise ValueError(f"d={d}: the sample spacing cannot be zero")
-    n = line.shape[0]
+    n = line.shape[0] if points is None else points
+    positive = (n + 1) // 2 if points is None else line.stored_shape[0]
     dtype = widest_float()
 
     def part(index: Sequence[slice] | tuple[slice, ...]) -> np.ndarray:
-        positions = np.arange(*index[0].indices(n), dtype=np.int64)
+        positions = np.arange(*index[0].indices(line.stored_shape[0]), dtype=np.int64)
         bins = frequency_index(line, 0, order, positions)
-        signed = np.where(bins < (n + 1) // 2, bins, bins - n)
+        signed = np.where(bins < positive, bins, bins - n)
         return (signed / (n * d)).astype(dtype)
 
-    return jax.make_array_from_callback((n,), NamedSharding(line.mesh, line.partition_spec), part)  # type: ignore[arg-type]
+    return jax.make_array_from_callback(line.stored_shape, line.sharding, part)  # type: ignore[arg-type]

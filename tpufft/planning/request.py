@@ -12,7 +12,7 @@ from jax.sharding import Mesh, PartitionSpec
 
 from tpufft.errors import LayoutError
 from tpufft.execution import Bound
-from tpufft.layout import AnyMesh, AxisNames, Layout, Spec, format_spec, normalize_spec, row_chunked
+from tpufft.layout import AnyMesh, AxisNames, Layout, Spec, normalize_spec, row_chunked
 from tpufft.planning.machine import Machine, machine_of
 from tpufft.planning.orders import natural_spec, transposed_spec
 from tpufft.planning.problem import Problem
@@ -56,10 +56,19 @@ class Request:
     def _hash(self) -> int:
         return hash((self.problem, self.mesh, self.spec, self.out_spec, self.context, self.is_transposed))
 
-    def result(self, shape: tuple[int, ...], dtype: np.dtype) -> tuple[tuple[int, ...], np.dtype]:
-        """Shape and dtype of the result."""
-        del shape
-        return (self.problem.shape if self.is_transposed else self.problem.result_shape), dtype
+    def result(self) -> tuple[tuple[int, ...], np.dtype]:
+        """Stored shape and dtype of the result.
+
+        What is padded is always asked for with its mesh and spec, so that the padding is known.
+        """
+        problem = self.problem
+        shape, dtype = (
+            (problem.shape, problem.dtype) if self.is_transposed else (problem.result_shape, problem.result_dtype)
+        )
+        if self.mesh is None or self.spec is None:
+            return shape, dtype
+        layouts = layouts_of(self, None, True)
+        return layouts[0 if self.is_transposed else 1].stored_shape, dtype
 
     def transposed(self) -> Request:
         """The transposed map."""
@@ -83,7 +92,11 @@ class Request:
         if visible is None:
             return self
         bound = self.bound(visible, tracing=False)
-        natural = bound.in_layout if self.problem.spec_is_of_input != self.is_transposed else bound.out_layout
+        return self.pinned(bound.in_layout, bound.out_layout)
+
+    def pinned(self, before: Layout, after: Layout) -> Request:
+        """The same map with the mesh and the chunking of its sides remembered."""
+        natural = before if self.problem.spec_is_of_input != self.is_transposed else after
         return replace(self, mesh=natural.mesh, spec=natural.spec)
 
     def bound(self, visible: Layout | None, *, tracing: bool) -> Bound:
@@ -110,19 +123,25 @@ class Chosen:
 @functools.lru_cache(maxsize=1024)
 def plan_of(request: Request, visible: Layout | None, tracing: bool) -> Chosen:
     """Decide layouts and candidates; `visible` is the layout of the argument (of the cotangent, where transposed)."""
+    in_layout, out_layout = layouts_of(request, visible, tracing)
+    machine = machine_of(in_layout.mesh)
+    found = candidates(request.problem, in_layout.simplified(), out_layout.simplified().spec, machine)
+    return Chosen(in_layout, out_layout, found, machine)
+
+
+@functools.lru_cache(maxsize=1024)
+def layouts_of(request: Request, visible: Layout | None, tracing: bool) -> tuple[Layout, Layout]:
+    """The layouts of both sides; `visible` as in :func:`plan_of`."""
     mesh = _mesh(request, visible, tracing)
     in_spec, out_spec = _specs(request, visible, mesh, tracing)
     problem = request.problem
-    in_layout = _even(
-        Layout(problem.shape, problem.dtype, mesh, in_spec, _padding(problem.shape, mesh, in_spec)), "input"
+    in_padding, out_padding = (
+        _padding(shape, mesh, spec) for shape, spec in ((problem.shape, in_spec), (problem.result_shape, out_spec))
     )
-    out_layout = _even(
-        Layout(problem.result_shape, problem.dtype, mesh, out_spec, _padding(problem.result_shape, mesh, out_spec)),
-        "result",
+    return (
+        Layout(problem.shape, problem.dtype, mesh, in_spec, in_padding),
+        Layout(problem.result_shape, problem.result_dtype, mesh, out_spec, out_padding),
     )
-    machine = machine_of(mesh)
-    found = candidates(problem, in_layout.simplified(), out_layout.simplified().spec, machine)
-    return Chosen(in_layout, out_layout, found, machine)
 
 
 def default_mesh() -> Mesh:
@@ -211,14 +230,3 @@ def _default_spec(problem: Problem, mesh: AnyMesh, tracing: bool) -> Spec:
 
 def _padding(shape: tuple[int, ...], mesh: AnyMesh, spec: Spec) -> tuple[int, ...]:
     return Layout.of(shape, np.complex64, mesh, spec).padding
-
-
-def _even(layout: Layout, side: str) -> Layout:
-    if layout.is_even:
-        return layout
-    axis = next(axis for axis, pad in enumerate(layout.padding) if pad)
-    raise LayoutError(
-        f"axis {axis} of the {side} has {layout.shape[axis]} points, which do not divide into {layout.parts[axis]} "
-        f"equal chunks over {format_spec(layout.spec)}; use a multiple of {layout.parts[axis]} (n=, s=) "
-        "or another spec"
-    )

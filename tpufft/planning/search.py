@@ -10,23 +10,40 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from tpufft.errors import LayoutError
 from tpufft.kernels import KERNELS
 from tpufft.layout import Layout, Spec, format_spec
 from tpufft.planning.cost import program_seconds, step_cost
-from tpufft.planning.fourstep import StepBuilder, four_step
+from tpufft.planning.inplace import StepBuilder, Tools, by_exchange, by_ring, single
 from tpufft.planning.machine import Machine
-from tpufft.planning.problem import DFT, Operation, Problem, Roll
-from tpufft.steps import Local, Program, Resize, Ring, Shift, Step, dft_flops
+from tpufft.planning.operations import DFT, Flip, Multiply, Operation, Pointwise, Real, Roll, Transform, Trig
+from tpufft.planning.problem import Problem
+from tpufft.steps import (
+    Diagonal,
+    Local,
+    LocalReal,
+    LocalTrig,
+    Merge,
+    Piece,
+    Program,
+    Rearrange,
+    Shift,
+    Split,
+    Step,
+    dft_flops,
+)
 
 KEEP = 6
 """How many candidates are kept."""
 
 VISITS = 2
 """How often one state is expanded, so that more than the cheapest way is found."""
+
+
+KERNEL_STEPS = (Local, LocalReal, LocalTrig)
 
 
 @dataclass(frozen=True)
@@ -108,7 +125,7 @@ def _kernels(problem: Problem) -> tuple[str, ...]:
 
 
 def _with_kernel(steps: tuple[Step, ...], name: str) -> tuple[Step, ...]:
-    return tuple(replace(step, kernel=name) if isinstance(step, Local) else step for step in steps)
+    return tuple(replace(step, kernel=name) if isinstance(step, KERNEL_STEPS) else step for step in steps)
 
 
 def _comparable(seconds: float) -> float:
@@ -144,7 +161,7 @@ def _search(
         if visits[state.layout, state.todo] >= VISITS or state.moves > longest:
             continue
         visits[state.layout, state.todo] += 1
-        if not state.todo and state.layout.spec == goal and state.layout.is_even:
+        if not state.todo and state.layout.spec == goal and state.layout.is_least:
             yield Program(start, state.steps)
             continue
         for build, todo in moves.from_state(state.layout, state.todo):
@@ -159,47 +176,69 @@ class _Moves:
         self.goal = goal
         self.machine = machine
         self.kernels = kernels
+        self.tools = Tools(self._kernel, problem.precision)
 
     def settle(self, build: StepBuilder, todo: tuple[Operation, ...]) -> tuple[Operation, ...]:
-        """Do what needs no move: shifts, and the transforms of axes that are whole; tell what is left."""
+        """Do what needs no move: factors and shifts, and the transforms of whole axes; tell what is left."""
         while True:
             group: dict[int, DFT] = {}
+            real: Real | None = None
             rest: list[Operation] = []
             blocked: set[int] = set()
             for operation in todo:
                 axis = operation.axis
-                if isinstance(operation, Roll) and axis not in blocked | group.keys():
-                    build.add(Shift(axis, operation.amount))
-                elif (
-                    isinstance(operation, DFT) and axis not in blocked | group.keys() and build.layout.parts[axis] == 1
-                ):
+                ready = axis not in blocked | group.keys() and not any(isinstance(other, Real) for other in rest)
+                if real is not None and (real.to_real or real.axis == axis):
+                    ready = False
+                whole = build.layout.parts[axis] == 1
+                if ready and isinstance(operation, Real) and whole and not rest:
+                    real = operation
+                elif ready and isinstance(operation, DFT) and whole and operation.size > 1:
                     group[axis] = operation
+                elif ready and real is None and self._at_once(build, operation, whole):
+                    pass
                 else:
                     rest.append(operation)
                     blocked.add(axis)
-            if not group:
+            if not group and real is None:
                 return tuple(rest)
-            self._local(build, group)
+            self._local(build, group, real)
             todo = tuple(rest)
+
+    def _at_once(self, build: StepBuilder, operation: Operation, whole: bool) -> bool:
+        """Do an operation that concerns no other axis and needs no move, if it is one."""
+        if isinstance(operation, Pointwise):
+            _pointwise(build, operation)
+        elif isinstance(operation, DFT | Trig) and operation.size == 1:
+            single(build, operation)
+        elif isinstance(operation, Trig) and whole:
+            axis = operation.axis
+            build.fit(axis, operation.size)
+            kernel = self._kernel(build.layout, (axis,))
+            build.add(LocalTrig(axis, operation.kind, operation.scale, kernel, self.problem.precision))
+        else:
+            return False
+        return True
 
     def from_state(self, layout: Layout, todo: tuple[Operation, ...]) -> Iterator[tuple[StepBuilder, tuple]]:
         """Every next step and what is left to do after it."""
-        waiting: dict[int, DFT] = {}
-        for operation in todo:
-            if isinstance(operation, DFT):
-                waiting.setdefault(operation.axis, operation)
+        waiting = _waiting(todo)
         method = self.problem.method
         # Only the four-step plan stores the scrambled order.
-        scrambled = self.problem.order == "scrambled" and bool(waiting)
+        scrambled = self.problem.order == "scrambled" and any(
+            isinstance(operation, DFT) and operation.size % layout.parts[operation.axis] == 0
+            for operation in waiting.values()
+        )
         if not scrambled and (method != "ring" or not waiting):
             yield from self._exchanges(layout, todo, waiting)
-        in_place = []
+        ways = []
         if method != "ring":
-            in_place.append(self._four_step)
+            ways.append(self._by_exchange)
         if not scrambled and (method == "ring" or (method == "auto" and layout.chunk_bytes <= self.machine.ring_bytes)):
-            in_place.append(self._ring)
-        for steps, operation in itertools.product(in_place, waiting.values()):
-            yield from self._chunked(layout, todo, operation, steps)
+            ways.append(self._by_ring)
+        for way, operation in itertools.product(ways, waiting.values()):
+            if layout.parts[operation.axis] > 1:
+                yield way(layout, operation), tuple(other for other in todo if other is not operation)
 
     def least_seconds(self, layout: Layout, todo: tuple[Operation, ...]) -> float:
         """A lower bound for what is left: its transforms, and an exchange for every chunked axis of them.
@@ -215,20 +254,24 @@ class _Moves:
     def _local_seconds(self, layout: Layout, axis: int) -> float:
         """What the axis' transform costs at least, wherever it is done."""
         flops = dft_flops(layout.shape[axis], 1) * layout.chunk_size / max(layout.shape[axis], 1)
+        flops *= 1.0 if layout.dtype.kind == "c" else 0.5
         return flops / max(self.machine.fft_flops, self.machine.matmul_flops)
 
-    def _local(self, build: StepBuilder, group: dict[int, DFT]) -> None:
-        for axis, operation in group.items():
-            if operation.size != build.layout.shape[axis]:
-                build.add(Resize(axis, operation.size))
-        # Forward and inverse never meet in one problem; scales multiply.
-        first = next(iter(group.values()))
+    def _local(self, build: StepBuilder, group: dict[int, DFT], real: Real | None) -> None:
+        """One step for all DFTs of whole axes, a real one among them or not."""
+        operations: list[DFT | Real] = [*group.values(), *([real] if real else [])]
         scale = 1.0
-        for operation in group.values():
+        for operation in operations:
+            build.fit(operation.axis, operation.points)
             scale *= operation.scale
-        axes = tuple(sorted(group))
+        # Forward and inverse never meet in one problem.
+        inverse, precision = operations[0].inverse, self.problem.precision
+        axes = tuple(sorted(group)) + ((real.axis,) if real else ())
         kernel = self._kernel(build.layout, axes)
-        build.add(Local(axes, first.inverse, scale, kernel, self.problem.precision))
+        if real is None:
+            build.add(Local(axes, inverse, scale, kernel, precision))
+        else:
+            build.add(LocalReal(axes, real.size, inverse, scale, real.to_real, real.weighted, kernel, precision))
 
     def _kernel(self, layout: Layout, axes: tuple[int, ...]) -> str:
         def seconds(name: str) -> float:
@@ -237,7 +280,7 @@ class _Moves:
         return min(self.kernels, key=seconds)
 
     def _exchanges(
-        self, layout: Layout, todo: tuple[Operation, ...], waiting: dict[int, DFT]
+        self, layout: Layout, todo: tuple[Operation, ...], waiting: dict[int, Transform]
     ) -> Iterator[tuple[StepBuilder, tuple]]:
         for source in layout.chunked_axes:
             names = layout.spec[source]
@@ -253,27 +296,39 @@ class _Moves:
                         build.exchange(moved, source, target)
                         yield build, todo
 
-    def _chunked(
-        self,
-        layout: Layout,
-        todo: tuple[Operation, ...],
-        operation: DFT,
-        steps: Callable[[Layout, DFT], Sequence[Step]],
-    ) -> Iterator[tuple[StepBuilder, tuple]]:
-        """The steps that transform an axis where it is, after it has got its new length."""
-        axis = operation.axis
-        if operation.size % layout.parts[axis]:
-            return
-        build = StepBuilder(layout)
-        if operation.size != layout.shape[axis] or layout.padding[axis]:
-            build.add(Resize(axis, operation.size))
-        for step in steps(build.layout, operation):
-            build.add(step)
-        yield build, tuple(other for other in todo if other is not operation)
+    def _by_exchange(self, layout: Layout, operation: Transform) -> StepBuilder:
+        return by_exchange(layout, operation, self.tools, self.problem.order, self._seconds)
 
-    def _four_step(self, layout: Layout, operation: DFT) -> Sequence[Step]:
-        return four_step(layout, operation, self.problem.order, self._kernel, self.problem.precision)
+    def _by_ring(self, layout: Layout, operation: Transform) -> StepBuilder:
+        return by_ring(layout, operation, self.tools, self.machine.both_ways)
 
-    def _ring(self, layout: Layout, operation: DFT) -> Sequence[Step]:
-        ring = Ring(operation.axis, operation.inverse, operation.scale, self.machine.both_ways, self.problem.precision)
-        return [ring]
+    def _seconds(self, program: Program) -> float:
+        return program_seconds(program, self.machine)
+
+
+def _waiting(todo: tuple[Operation, ...]) -> dict[int, Transform]:
+    """The next transform of each axis, of those that may be next: a change of dtype parts what is before and after."""
+    waiting: dict[int, Transform] = {}
+    blocked: set[int] = set()
+    for number, operation in enumerate(todo):
+        if isinstance(operation, Real) and number:
+            break
+        if isinstance(operation, Transform) and operation.axis not in blocked:
+            waiting.setdefault(operation.axis, operation)
+        blocked.add(operation.axis)
+        if isinstance(operation, Real):
+            break
+    return waiting
+
+
+def _pointwise(build: StepBuilder, operation: Multiply | Flip | Roll) -> None:
+    axis, size = operation.axis, operation.size
+    build.fit(axis, size)
+    if isinstance(operation, Multiply):
+        build.add(Diagonal(axis, operation.table))
+    elif isinstance(operation, Roll):
+        build.add(Shift(axis, operation.amount))
+    elif size > 1:
+        build.add(Split(axis, size))
+        build.add(Rearrange(axis, size, 1, (Piece(0, 0, size, mirrored=True),)))
+        build.add(Merge(axis))

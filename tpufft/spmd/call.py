@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import jax
@@ -12,11 +13,13 @@ from jax.sharding import AbstractMesh, PartitionSpec
 
 from tpufft.errors import LayoutError
 from tpufft.execution import mesh_platform, run
-from tpufft.layout import Spec, SpecLike, mesh_size, normalize_spec
+from tpufft.layout import Spec, SpecLike, ceil_div, mesh_size, normalize_spec
 from tpufft.planning import (
+    KINDS,
     Problem,
     Request,
     check_axis,
+    hankel_problem,
     make_plan,
     shift_problem,
     transform_problem,
@@ -39,10 +42,19 @@ def transform(
     """Run a transform on a chunk of an array whose axis `place` is split, unless `spec` says otherwise."""
     mesh, natural = _split(name, chunk, axis_name, place, spec)
     shape = _shape(chunk.shape, mesh, natural)
-    if name.startswith("ifft") and options["order"] == "transposed":
+    if KINDS[name].inverse and options["order"] == "transposed":
         shape = transposed_shape(chunk.shape, mesh, natural, axes)
     problem = transform_problem(name, shape, chunk.dtype, sizes=sizes, axes=axes, **options)
-    return _run(problem, mesh, natural, chunk)
+    return _run(_without_padding(problem, chunk.shape), mesh, natural, chunk)
+
+
+def hankel(
+    name: str, chunk: jax.Array, axis_name: AxisName, spec: SpecLike | None, options: dict[str, Any]
+) -> jax.Array:
+    """Run a Hankel transform of the last axis on a chunk."""
+    mesh, split = _split(name, chunk, axis_name, check_axis(-1, chunk.ndim), spec)
+    problem = hankel_problem(name, _shape(chunk.shape, mesh, split), np.dtype(chunk.dtype), **options)
+    return _run(problem, mesh, split, chunk)
 
 
 def shift(name: str, chunk: jax.Array, axis_name: AxisName, axis: int, spec: SpecLike | None) -> jax.Array:
@@ -75,6 +87,22 @@ def _shape(chunk: tuple[int, ...], mesh: AbstractMesh, spec: Spec) -> tuple[int,
     return tuple(size * mesh_size(mesh, names) for size, names in zip(chunk, spec, strict=True))
 
 
+def _without_padding(problem: Problem, chunk: tuple[int, ...]) -> Problem:
+    """The same problem of an array that ends where its transforms say, if its chunks are as they would be then."""
+    shape = list(problem.shape)
+    for operation in reversed(problem.operations):  # the first one of an axis has the last word
+        axis, points = operation.axis, operation.points
+        parts = problem.shape[axis] // max(chunk[axis], 1)
+        if parts and ceil_div(points, parts) == chunk[axis]:
+            shape[axis] = points
+    return replace(problem, shape=tuple(shape))
+
+
 def _run(problem: Problem, mesh: AbstractMesh, spec: Spec, chunk: jax.Array) -> jax.Array:
     plan = make_plan(Request(problem, mesh, spec))
+    if plan.in_layout.chunk_shape != chunk.shape:
+        raise LayoutError(
+            f"a chunk of shape {chunk.shape} is no part of {plan.in_layout}, whose chunks are "
+            f"{plan.in_layout.chunk_shape}; give spec= and the sizes of the whole array"
+        )
     return run(plan.bound.program, chunk.astype(problem.dtype), mesh_platform(jax.sharding.get_abstract_mesh()))

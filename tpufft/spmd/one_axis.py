@@ -37,7 +37,7 @@ def fft(
     axis : int, default -1
         The transformed axis.
     n : int, optional
-        Points of the global axis. Default: all that the chunks hold.
+        Points of the global axis. Default: all that the chunks hold; fewer, where the last chunks are padded.
     spec : PartitionSpec, optional
         Which array axis is split over which mesh axes. Default: `axis` over `axis_name`.
     norm, order, method, kernel, precision
@@ -46,7 +46,8 @@ def fft(
     Returns
     -------
     jax.Array
-        This device's chunk of the result.
+        This device's chunk of the result, of ``ceil(length / devices)`` elements along the axis; what
+        stands behind the result's end is unspecified.
 
     Raises
     ------

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from tpufft.errors import LayoutError
 from tpufft.layout import Layout
 from tpufft.steps.core import Step
 
@@ -55,6 +56,27 @@ def rounds(parts: list[Fragment]) -> list[list[Fragment]]:
     return groups
 
 
+def moved_elements(parts: list[Fragment]) -> int:
+    """Elements that one device sends at most, in all rounds together."""
+    return sum(max(part.length for part in group) for group in rounds(crossing(parts)))
+
+
+def permutes(parts: list[Fragment]) -> dict[str, int]:
+    """The collectives that bring fragments to where they belong."""
+    count = len(rounds(crossing(parts)))
+    return {"collective-permute": count} if count else {}
+
+
+def crossing(parts: list[Fragment]) -> list[Fragment]:
+    """What goes from one chunk to another."""
+    return [part for part in parts if part.source != part.target]
+
+
+def row_bytes(layout: Layout, axis: int) -> int:
+    """Bytes of one element of an axis, in one chunk."""
+    return layout.chunk_bytes // max(layout.chunk_shape[axis], 1)
+
+
 @dataclass(frozen=True)
 class Copy(Step):
     """A step that copies intervals of one axis, between neighbours where the axis is chunked."""
@@ -65,26 +87,16 @@ class Copy(Step):
         """What is copied: start in the old axis, start in the new one, length."""
         raise NotImplementedError
 
-    def moved(self, layout: Layout) -> list[Fragment]:
-        """What crosses from one chunk to another."""
-        return [part for part in self.fragments(layout) if part.source != part.target]
-
     def fragments(self, layout: Layout) -> list[Fragment]:
         """The intervals, cut at the borders of chunks."""
         before, after = layout.chunk_shape[self.axis], self.after(layout).chunk_shape[self.axis]
         return fragments(self.intervals(layout), before, after)
 
-    def rounds(self, layout: Layout) -> list[list[Fragment]]:
-        """The moved fragments as partial permutations of the devices."""
-        return rounds(self.moved(layout))
-
     def wire_bytes(self, layout: Layout) -> int:
-        row = layout.chunk_bytes // max(layout.chunk_shape[self.axis], 1)
-        return sum(max(part.length for part in group) for group in self.rounds(layout)) * row
+        return moved_elements(self.fragments(layout)) * row_bytes(layout, self.axis)
 
     def collectives(self, layout: Layout) -> Mapping[str, int]:
-        count = len(self.rounds(layout))
-        return {"collective-permute": count} if count else {}
+        return permutes(self.fragments(layout))
 
 
 @dataclass(frozen=True)
@@ -129,3 +141,101 @@ class Shift(Copy):
 
     def describe(self, layout: Layout) -> str:
         return f"shift     axis {self.axis} by {self.amount}"
+
+
+@dataclass(frozen=True)
+class Piece:
+    """An interval of one lane of an axis, and where it goes.
+
+    Parameters
+    ----------
+    source, target : int
+        Where it starts, before and after.
+    length : int
+        Its elements.
+    mirrored : bool
+        Whether it arrives backwards.
+    factor : float
+        What it is multiplied by.
+    source_lane, target_lane : int
+        Which lane of the axis behind.
+    """
+
+    source: int
+    target: int
+    length: int
+    mirrored: bool = False
+    factor: float = 1.0
+    source_lane: int = 0
+    target_lane: int = 0
+
+    def transposed(self) -> Piece:
+        """The way back."""
+        return replace(
+            self,
+            source=self.target,
+            target=self.source,
+            source_lane=self.target_lane,
+            target_lane=self.source_lane,
+        )
+
+    def fragments(self, before: int, after: int) -> list[Fragment]:
+        """The piece cut at the borders of chunks; of a mirrored one, starts are those in each chunk backwards."""
+        if not self.mirrored:
+            return fragments(((self.source, self.target, self.length),), before, after)
+        found, done = [], 0
+        while done < self.length:
+            source, source_start = divmod(self.source + self.length - 1 - done, before)
+            target, target_start = divmod(self.target + done, after)
+            length = min(source_start + 1, after - target_start, self.length - done)
+            found.append(Fragment(source, target, before - 1 - source_start, target_start, length))
+            done += length
+        return found
+
+
+@dataclass(frozen=True)
+class Rearrange(Step):
+    """Pieces of the lanes of an axis in other places, some backwards, some negated; what no piece fills is zero.
+
+    Parameters
+    ----------
+    axis : int
+        The axis; its lanes are the axis behind it.
+    size : int
+        Its new length.
+    lanes : int
+        Lanes of the result.
+    pieces : tuple of Piece
+        What goes where; no two into one place.
+    """
+
+    axis: int
+    size: int
+    lanes: int
+    pieces: tuple[Piece, ...]
+
+    def after(self, layout: Layout) -> Layout:
+        if layout.parts[self.axis + 1] > 1 or layout.padding[self.axis + 1]:
+            raise LayoutError(f"the lanes along axis {self.axis + 1} are not whole in {layout}")
+        padding = -self.size % layout.parts[self.axis]
+        return layout.with_axis(self.axis, size=self.size, padding=padding).with_axis(self.axis + 1, size=self.lanes)
+
+    def transposed(self, layout: Layout) -> Rearrange:
+        back = tuple(piece.transposed() for piece in self.pieces)
+        return Rearrange(self.axis, layout.shape[self.axis], layout.shape[self.axis + 1], back)
+
+    def fragments(self, layout: Layout) -> list[list[Fragment]]:
+        """For each piece, what goes where."""
+        before, after = layout.chunk_shape[self.axis], self.after(layout).chunk_shape[self.axis]
+        return [piece.fragments(before, after) for piece in self.pieces]
+
+    def wire_bytes(self, layout: Layout) -> int:
+        row = row_bytes(layout, self.axis) // max(layout.shape[self.axis + 1], 1)
+        return sum(moved_elements(parts) for parts in self.fragments(layout)) * row
+
+    def collectives(self, layout: Layout) -> Mapping[str, int]:
+        count = sum(sum(permutes(parts).values()) for parts in self.fragments(layout))
+        return {"collective-permute": count} if count else {}
+
+    def describe(self, layout: Layout) -> str:
+        return f"rearrange axis {self.axis}: {layout.shape[self.axis]} -> {self.size}"

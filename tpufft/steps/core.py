@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
 from jax import lax
 
 from tpufft.errors import LayoutError
@@ -86,6 +87,23 @@ class Program:
         if other.in_layout != self.out_layout:
             raise LayoutError(f"the first program leaves {self.out_layout}, the second takes {other.in_layout}")
         return Program(self.in_layout, self.steps + other.steps)
+
+
+def check_whole(layout: Layout, axes: Iterable[int]) -> None:
+    """Refuse a layout in which one of `axes` is chunked or padded."""
+    for axis in axes:
+        if layout.parts[axis] > 1 or layout.padding[axis]:
+            raise LayoutError(f"axis {axis} is not whole on every device in {layout}")
+
+
+def real_dtype(dtype: np.dtype) -> np.dtype:
+    """The dtype of a complex number's parts; a real dtype as it is."""
+    return np.dtype(dtype).type(0).real.dtype
+
+
+def complex_dtype(dtype: np.dtype) -> np.dtype:
+    """The complex dtype whose parts have `dtype`; a complex dtype as it is."""
+    return np.result_type(dtype, np.complex64)
 
 
 def dft_flops(length: int, batch: int) -> float:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tpufft.errors import LayoutError
 from tpufft.layout import Layout
-from tpufft.steps.core import Precision, Step
+from tpufft.steps.core import Precision, Step, check_whole
 
 
 @dataclass(frozen=True)
@@ -24,9 +23,7 @@ class Local(Step):
     precision: Precision = None
 
     def after(self, layout: Layout) -> Layout:
-        for axis in self.axes:
-            if layout.parts[axis] > 1 or layout.padding[axis]:
-                raise LayoutError(f"axis {axis} is not whole on every device in {layout}")
+        check_whole(layout, self.axes)
         return layout
 
     def transposed(self, layout: Layout) -> Local:
@@ -49,8 +46,6 @@ class Ring(Step):
     precision: Precision = None
 
     def after(self, layout: Layout) -> Layout:
-        if layout.padding[self.axis]:
-            raise LayoutError(f"axis {self.axis} is padded in {layout}; the ring needs equal chunks")
         return layout
 
     def transposed(self, layout: Layout) -> Ring:

@@ -77,10 +77,12 @@ class Split(Step):
     rows: int
 
     def after(self, layout: Layout) -> Layout:
-        size = layout.shape[self.axis]
-        if size % self.rows or self.rows % layout.parts[self.axis] or layout.padding[self.axis]:
+        size, padding = layout.shape[self.axis], layout.padding[self.axis]
+        columns = max(size // self.rows, 1)
+        if size % self.rows or padding % columns or layout.chunk_shape[self.axis] % columns:
             raise LayoutError(f"axis {self.axis} of {size} in {layout} has no {self.rows} rows of whole chunks")
-        return layout.with_axis(self.axis, size=self.rows).insert_axis(self.axis + 1, size // self.rows)
+        rows = layout.with_axis(self.axis, size=self.rows, padding=padding // columns)
+        return rows.insert_axis(self.axis + 1, size // self.rows)
 
     def transposed(self, layout: Layout) -> Merge:
         return Merge(self.axis)
@@ -97,9 +99,10 @@ class Merge(Step):
 
     def after(self, layout: Layout) -> Layout:
         rows, columns = layout.shape[self.axis], layout.shape[self.axis + 1]
-        if layout.parts[self.axis + 1] > 1 or layout.padding[self.axis + 1] or layout.padding[self.axis]:
+        if layout.parts[self.axis + 1] > 1 or layout.padding[self.axis + 1]:
             raise LayoutError(f"rows along axis {self.axis} are not whole in {layout}")
-        return layout.remove_axis(self.axis + 1).with_axis(self.axis, size=rows * columns)
+        padding = columns * layout.padding[self.axis]
+        return layout.remove_axis(self.axis + 1).with_axis(self.axis, size=rows * columns, padding=padding)
 
     def transposed(self, layout: Layout) -> Split:
         return Split(self.axis, layout.shape[self.axis])

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
-from jax.sharding import Mesh
+from jax.sharding import Mesh, Sharding
 from jax.typing import ArrayLike
 
 from tpufft import execution
+from tpufft.chunked import ChunkedArray
 from tpufft.errors import LayoutError
-from tpufft.layout import AnyMesh, SpecLike, normalize_spec
-from tpufft.planning import Problem, Request, shift_problem, transform_problem, widest_float
+from tpufft.layout import AnyMesh, Layout, SpecLike, normalize_spec
+from tpufft.planning import Problem, Request, hankel_problem, layouts_of, shift_problem, transform_problem, widest_float
 from tpufft.steps import Precision
+
+Argument: TypeAlias = ArrayLike | ChunkedArray
+Result: TypeAlias = jax.Array | ChunkedArray
 
 
 class Options(NamedTuple):
@@ -28,11 +31,13 @@ class Options(NamedTuple):
     method: str
     kernel: str
     precision: Precision
+    type: int | None = None
+    orthogonalize: bool | None = None
 
 
 def transform(
     name: str,
-    x: ArrayLike,
+    x: Argument,
     mesh: Mesh | None,
     sizes: Sequence[int | None] | None,
     axes: Sequence[int] | None,
@@ -40,8 +45,8 @@ def transform(
     overwrite_x: bool,
     spec: SpecLike | None,
     out_spec: SpecLike | None,
-) -> jax.Array:
-    """Plan and run a Fourier transform of `x`."""
+) -> Result:
+    """Plan and run a transform of `x` by one of the names in ``planning.KINDS``."""
     array = _as_array(x)
     arguments = (name, array.shape, np.dtype(array.dtype), _frozen(sizes), _frozen(axes), options)
     try:
@@ -52,9 +57,24 @@ def transform(
     return _run(request(problem, mesh, spec, out_spec), array, donate=overwrite_x)
 
 
-def shift(
-    name: str, x: ArrayLike, mesh: Mesh | None, axes: int | Sequence[int] | None, spec: SpecLike | None
-) -> jax.Array:
+def hankel(
+    name: str,
+    x: Argument,
+    mesh: Mesh | None,
+    parameters: dict[str, float],
+    options: Options,
+    overwrite_x: bool,
+    spec: SpecLike | None,
+    out_spec: SpecLike | None,
+) -> Result:
+    """Plan and run a Hankel transform of the last axis of `x`."""
+    array = _as_array(x)
+    words = {word: getattr(options, word) for word in ("order", "method", "kernel", "precision")}
+    problem = hankel_problem(name, array.shape, np.dtype(array.dtype), **parameters, **words)
+    return _run(request(problem, mesh, spec, out_spec), array, donate=overwrite_x)
+
+
+def shift(name: str, x: Argument, mesh: Mesh | None, axes: int | Sequence[int] | None, spec: SpecLike | None) -> Result:
     """Plan and run a cyclic shift of `x`."""
     array = _as_array(x)
     problem = shift_problem(name, array.shape, jax.dtypes.canonicalize_dtype(array.dtype), axes)
@@ -107,7 +127,16 @@ def _plain_request(problem: Problem, mesh: AnyMesh | None, context: AnyMesh | No
     return Request(problem, mesh, None, None, context)
 
 
-def _run(request: Request, x: jax.Array | np.ndarray, *, donate: bool) -> jax.Array:
+def _run(request: Request, x: jax.Array | np.ndarray | ChunkedArray, *, donate: bool) -> Result:
+    before, after = _layouts(request, x)
+    if not (before.is_even and after.is_even):
+        return execution.run_stored(request.pinned(before, after), x, before, after, donate=donate)
+    if isinstance(x, ChunkedArray):
+        return _run_even(request.pinned(before, after), x.data, before, donate=donate)
+    return _run_even(request, x, before, donate=donate)
+
+
+def _run_even(request: Request, x: jax.Array | np.ndarray, before: Layout, *, donate: bool) -> jax.Array:
     dtype = request.problem.dtype
     if isinstance(x, Tracer):
         traced = cast(jax.Array, x)
@@ -117,15 +146,31 @@ def _run(request: Request, x: jax.Array | np.ndarray, *, donate: bool) -> jax.Ar
         return execution.apply(request, traced.astype(dtype))
     if isinstance(x, np.ndarray):
         # Each part is copied only to where it lives; the copy is ours to overwrite.
-        target = request.bound(None, tracing=False).in_layout.sharding
-        return execution.call(request, jax.device_put(np.asarray(x, dtype), target), donate=True)
+        return execution.call(request, jax.device_put(np.asarray(x, dtype), before.sharding), donate=True)
     if x.dtype != dtype:
-        return execution.call(request, jnp.asarray(x, dtype), donate=True)
+        # Where it will be used: a context of another mesh would not let it be promoted where it is.
+        return execution.call(request, jax.device_put(x, before.sharding).astype(dtype), donate=True)
     return execution.call(request, x, donate=donate)
 
 
-def _as_array(x: ArrayLike) -> jax.Array | np.ndarray:
-    return x if isinstance(x, jax.Array | np.ndarray) else np.asarray(x)
+def _layouts(request: Request, x: jax.Array | np.ndarray | ChunkedArray) -> tuple[Layout, Layout]:
+    """Both sides' layouts, of a concrete array from a cache that needs no layout of it."""
+    if isinstance(x, ChunkedArray):
+        return layouts_of(request, x.layout, False)
+    if isinstance(x, Tracer):
+        return layouts_of(request, *execution.shown_layout(x))
+    return _concrete_layouts(request, x.shape, x.dtype, getattr(x, "sharding", None))
+
+
+@functools.lru_cache(maxsize=1024)
+def _concrete_layouts(
+    request: Request, shape: tuple[int, ...], dtype: np.dtype, sharding: Sharding | None
+) -> tuple[Layout, Layout]:
+    return layouts_of(request, execution.layout_of(shape, dtype, sharding), False)
+
+
+def _as_array(x: Argument) -> jax.Array | np.ndarray | ChunkedArray:
+    return x if isinstance(x, jax.Array | np.ndarray | ChunkedArray) else np.asarray(x)
 
 
 def _frozen(values: Any) -> Any:

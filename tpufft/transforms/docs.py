@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-_OPTIONS = """norm : {"backward", "ortho", "forward"}, optional
-        Where the factor 1/N stands: with the inverse (default), its root with both, or with the forward transform.
-    overwrite_x : bool, default False
+_NORM = """norm : {"backward", "ortho", "forward"}, optional
+        Where the factor of the inverse, such as 1/N, stands: with the inverse (default), its root with both, or with
+        the forward transform.
+    """
+
+_OPTIONS = """overwrite_x : bool, default False
         Donate `x`: where XLA can alias, the result takes its buffer and `x` is deleted. Ignored under tracing.
     spec : PartitionSpec, optional
         The chunking that `x` has or is brought to. Default: its own sharding; for an array that is not sharded yet,
@@ -35,32 +39,51 @@ _ORDERS = {
     "        describes the input.",
     "transposed": '"natural": the result has the chunking of `x`. "transposed": it is chunked along other axes, as\n'
     "        the cheapest plan leaves it, which saves exchanges; for an inverse it describes the input.",
+    "natural": '"natural" or "scrambled", which are the same here: no other order saves an exchange.',
 }
 
-_RETURNS = """jax.Array
-        Complex, chunked as `x` is (see `out_spec` and `order`). An array that was NumPy's or on one device comes back
-        chunked by rows if it divides, else whole on every device.
+_RETURNS = """jax.Array or ChunkedArray
+        {kind}, chunked as `x` is (see `out_spec` and `order`): a ``jax.Array`` where the result's shape divides evenly
+        under its spec, else a ``ChunkedArray`` of the same chunking. An array that was NumPy's or on one device comes
+        back, if no `spec` is given, as a ``jax.Array``: chunked by rows if it divides, else whole on every device.
 
     Raises
     ------
     numpy.exceptions.AxisError
         For an axis that `x` does not have.
     LayoutError
-        For a mesh that contradicts the array, a spec that does not fit, chunks that do not divide evenly, a call under
-        ``jit`` that names no mesh, or a call inside a ``shard_map`` (use ``tpufft.spmd`` there).
+        For a mesh that contradicts the array, a spec that does not fit, a call under ``jit`` that names no mesh, or a
+        call inside a ``shard_map`` (use ``tpufft.spmd`` there).
+    TypeError
+        For elements that are {refused}.
     ValueError
-        For an unknown word or fewer than one point."""
+        For an unknown word or {few}."""
+
+_RESULTS = {
+    "complex": ("Complex", "no numbers", "fewer than one point"),
+    "half": ("Complex", "not real", "fewer than one point"),
+    "real": ("Real", "no numbers", "fewer than one point"),
+    "alike": ("Real where `x` is, else complex", "no numbers", "type, or too few points"),
+    "hankel": ("Real", "not real", "a parameter that is not finite"),
+}
 
 
 def documented(function: _Function) -> _Function:
     """Fill in the sections that all transforms share."""
     # Since Python 3.13 a docstring comes without its common indentation; here it never has any.
     text = inspect.cleandoc(function.__doc__ or "")
-    for order, words in _ORDERS.items():
-        text = text.replace("{options:" + order + "}", _dedented(_OPTIONS.replace("{orders}", words)))
-    function.__doc__ = text.replace("{returns}", _dedented(_RETURNS))
+    for placeholder, words in _sections().items():
+        text = text.replace("{" + placeholder + "}", words.replace("\n    ", "\n"))
+    function.__doc__ = text
     return function
 
 
-def _dedented(text: str) -> str:
-    return text.replace("\n    ", "\n")
+@functools.cache
+def _sections() -> dict[str, str]:
+    """What stands for each placeholder: options by the order that a transform knows, results by their kind."""
+    options = {order: _OPTIONS.replace("{orders}", words) for order, words in _ORDERS.items()}
+    sections = {f"options:{order}": _NORM + text for order, text in options.items()}
+    sections["options:no norm"] = options["natural"]
+    for name, (kind, refused, few) in _RESULTS.items():
+        sections[f"returns:{name}"] = _RETURNS.format(kind=kind, refused=refused, few=few)
+    return sections

@@ -7,24 +7,27 @@ from collections.abc import Sequence
 import jax
 import numpy as np
 from jax.sharding import Mesh
-from jax.typing import ArrayLike
 
-from tpufft.errors import LayoutError
+from tpufft.execution import presented
 from tpufft.layout import Layout, SpecLike
-from tpufft.planning import check_word, frequencies
+from tpufft.planning import check_word, frequencies, widest_float
+from tpufft.steps import half
 from tpufft.transforms import call
+
+LARGEST = 1 << 40
+"""Bytes on a device beyond which a size is taken for a mistake."""
 
 
 def fftshift(
-    x: ArrayLike, mesh: Mesh | None = None, *, axes: int | Sequence[int] | None = None, spec: SpecLike | None = None
-) -> jax.Array:
+    x: call.Argument, mesh: Mesh | None = None, *, axes: int | Sequence[int] | None = None, spec: SpecLike | None = None
+) -> call.Result:
     r"""Move the zero frequency to the middle.
 
     .. math:: y_j = x_{(j - \lfloor N/2 \rfloor) \bmod N}
 
     Parameters
     ----------
-    x : array
+    x : array or ChunkedArray
         Of any dtype.
     mesh : jax.sharding.Mesh, optional
         As in :func:`fft`.
@@ -35,8 +38,8 @@ def fftshift(
 
     Returns
     -------
-    jax.Array
-        Of the same dtype and chunking.
+    jax.Array or ChunkedArray
+        Of the same dtype and chunking; which of the two, as :func:`fft` has it.
 
     Raises
     ------
@@ -60,15 +63,15 @@ def fftshift(
 
 
 def ifftshift(
-    x: ArrayLike, mesh: Mesh | None = None, *, axes: int | Sequence[int] | None = None, spec: SpecLike | None = None
-) -> jax.Array:
+    x: call.Argument, mesh: Mesh | None = None, *, axes: int | Sequence[int] | None = None, spec: SpecLike | None = None
+) -> call.Result:
     r"""The inverse of :func:`fftshift`; another shift where a length is odd.
 
     .. math:: y_j = x_{(j + \lfloor N/2 \rfloor) \bmod N}
 
     Parameters
     ----------
-    x : array
+    x : array or ChunkedArray
         Of any dtype.
     mesh : jax.sharding.Mesh, optional
         As in :func:`fft`.
@@ -79,8 +82,8 @@ def ifftshift(
 
     Returns
     -------
-    jax.Array
-        Of the same dtype and chunking.
+    jax.Array or ChunkedArray
+        Of the same dtype and chunking; which of the two, as :func:`fft` has it.
 
     Raises
     ------
@@ -109,7 +112,7 @@ def fftfreq(
     mesh: Mesh | None = None,
     spec: SpecLike | None = None,
     order: str = "natural",
-) -> jax.Array:
+) -> call.Result:
     r"""The frequency of every element that :func:`fft` of `n` points returns.
 
     .. math:: f_k = \frac{k}{n d} \text{ for } k < n/2, \quad \frac{k - n}{n d} \text{ for the others}
@@ -129,15 +132,18 @@ def fftfreq(
 
     Returns
     -------
-    jax.Array
-        Real, shape ``(n,)``, in cycles per unit of `d`; every device makes its own part.
+    jax.Array or ChunkedArray
+        Real, shape ``(n,)``, in cycles per unit of `d`; a ChunkedArray where `n` does not divide into equal chunks.
+        Every device makes its own part.
 
     Raises
     ------
     ValueError
-        For n < 1, an unknown order, or `spec` without `mesh`.
+        For n < 1, a chunk of more than 2**40 bytes, an unknown order, d = 0, or `spec` without `mesh`.
+    TypeError
+        For `n` that is no integer, or `d` that is no real number.
     LayoutError
-        Where `n` does not divide into equal chunks.
+        For a spec that does not fit.
 
     Notes
     -----
@@ -149,6 +155,53 @@ def fftfreq(
     >>> tpufft.fftfreq(4, d=0.5).tolist()
     [0.0, 0.5, -1.0, -0.5]
     """
+    return _frequencies(n, d, mesh, spec, order, real=False)
+
+
+def rfftfreq(
+    n: int,
+    d: float = 1.0,
+    *,
+    mesh: Mesh | None = None,
+    spec: SpecLike | None = None,
+    order: str = "natural",
+) -> call.Result:
+    r"""The frequency of every element that :func:`rfft` of `n` points returns.
+
+    .. math:: f_k = \frac{k}{n d}, \qquad k = 0, \dots, \lfloor n/2 \rfloor
+
+    Parameters
+    ----------
+    n, d, mesh, spec
+        As in :func:`fftfreq`.
+    order : {"natural", "scrambled"}, default "natural"
+        Of :func:`rfft`, which has the same for both.
+
+    Returns
+    -------
+    jax.Array or ChunkedArray
+        Real, shape ``(n // 2 + 1,)``, in cycles per unit of `d`; a ChunkedArray where that does not divide into equal
+        chunks. Every device makes its own part.
+
+    Raises
+    ------
+    ValueError, TypeError, LayoutError
+        As in :func:`fftfreq`.
+
+    Notes
+    -----
+    No communication.
+
+    Examples
+    --------
+    >>> import tpufft
+    >>> tpufft.rfftfreq(4, d=0.5).tolist()
+    [0.0, 0.5, 1.0]
+    """
+    return _frequencies(n, d, mesh, spec, order, real=True)
+
+
+def _frequencies(n: int, d: float, mesh: Mesh | None, spec: SpecLike | None, order: str, *, real: bool) -> call.Result:
     if not hasattr(n, "__index__"):
         raise TypeError(f"n={n!r} is no integer")
     if n < 1:
@@ -157,9 +210,8 @@ def fftfreq(
     if mesh is None and spec is not None:
         raise ValueError(f"spec={spec} needs mesh=, the devices that it speaks of")
     where = Mesh(np.array(jax.devices()[:1]), ("x",)) if mesh is None else mesh
-    line = Layout.of((int(n),), np.float64, where, spec)
-    if not line.is_even:
-        raise LayoutError(
-            f"n={n} does not divide into {line.parts[0]} equal chunks; use a multiple of it, or another spec"
-        )
-    return frequencies(line, d, order)
+    line = Layout.of((half(n) if real else n,), widest_float(), where, spec)
+    if line.chunk_bytes > LARGEST:
+        raise ValueError(f"n={n}: a device would hold {line.chunk_bytes} bytes of frequencies, more than {LARGEST}")
+    data = frequencies(line, d, "natural" if real else order, n if real else None)
+    return presented(data, line)

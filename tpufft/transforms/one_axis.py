@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import jax
 from jax.sharding import Mesh
-from jax.typing import ArrayLike
 
 from tpufft.layout import SpecLike
 from tpufft.steps import Precision
@@ -14,7 +12,7 @@ from tpufft.transforms.docs import documented
 
 @documented
 def fft(
-    x: ArrayLike,
+    x: call.Argument,
     mesh: Mesh | None = None,
     *,
     n: int | None = None,
@@ -27,14 +25,14 @@ def fft(
     method: str = "auto",
     kernel: str = "auto",
     precision: Precision = None,
-) -> jax.Array:
+) -> call.Result:
     r"""The discrete Fourier transform along one axis, chunked or not.
 
     .. math:: X_k = \sum_{j=0}^{N-1} x_j\, e^{-2\pi i jk/N}, \qquad k = 0, \dots, N-1
 
     Parameters
     ----------
-    x : array
+    x : array or ChunkedArray
         Real or complex, of any rank; integers are promoted as JAX does.
     mesh : jax.sharding.Mesh, optional
         The devices. Default: the mesh of `x`, else the one set by ``jax.set_mesh``, else (eagerly) all devices.
@@ -46,13 +44,14 @@ def fft(
 
     Returns
     -------
-    {returns}
+    {returns:complex}
 
     Notes
     -----
     A chunked axis costs two exchanges where another axis can take its place, three (two scrambled) by the four-step
     plan where none can, or P-1 permutes of a chunk by the ring; arithmetic is O(N log N), by the ring O(N^2 / P) for
-    each device. Nothing is ever gathered. Derivatives of both modes keep the chunking.
+    each device. Lengths that do not divide, primes too, go by Bluestein's convolution: four exchanges of twice the
+    length. Nothing is ever gathered. Derivatives of both modes keep the chunking.
 
     References
     ----------
@@ -73,7 +72,7 @@ def fft(
 
 @documented
 def ifft(
-    x: ArrayLike,
+    x: call.Argument,
     mesh: Mesh | None = None,
     *,
     n: int | None = None,
@@ -86,14 +85,14 @@ def ifft(
     method: str = "auto",
     kernel: str = "auto",
     precision: Precision = None,
-) -> jax.Array:
+) -> call.Result:
     r"""The inverse discrete Fourier transform along one axis, chunked or not.
 
     .. math:: x_j = \frac{1}{N} \sum_{k=0}^{N-1} X_k\, e^{2\pi i jk/N}, \qquad j = 0, \dots, N-1
 
     Parameters
     ----------
-    x : array
+    x : array or ChunkedArray
         Frequencies in numpy's order, or in scrambled order (see `order`).
     mesh : jax.sharding.Mesh, optional
         As in :func:`fft`.
@@ -105,7 +104,7 @@ def ifft(
 
     Returns
     -------
-    {returns}
+    {returns:complex}
 
     Notes
     -----

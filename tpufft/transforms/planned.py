@@ -10,23 +10,30 @@ from jax.sharding import Mesh
 
 from tpufft.layout import SpecLike
 from tpufft.planning import (
+    HANKELS,
+    KINDS,
+    SHIFTS,
     TRANSFORMS,
     Plan,
     Problem,
     asked_dtype,
     check_word,
     default_mesh,
+    hankel_problem,
     make_plan,
     shift_problem,
     transform_problem,
 )
 from tpufft.transforms import call
 
+COMMON = ("norm", "order", "method", "kernel", "precision")
+TRIGONOMETRIC = ("cosine", "sine")
+
 
 def plan(
     transform: str,
     shape: Sequence[int],
-    dtype: Any = np.complex64,
+    dtype: Any = None,
     mesh: Mesh | None = None,
     *,
     spec: SpecLike | None = None,
@@ -39,11 +46,12 @@ def plan(
     Parameters
     ----------
     transform : str
-        ``fft ifft fft2 ifft2 fftn ifftn fftshift ifftshift``.
+        The name of a transform or a shift, such as ``fft``, ``irfftn``, ``dct``, ``fht``, ``fftshift``.
     shape : sequence of int
         Of the input.
-    dtype : dtype, default complex64
-        Of the input. What needs 64-bit types where JAX has none is an error.
+    dtype : dtype, optional
+        Of the input. What needs 64-bit types where JAX has none is an error. Default: float32 for transforms of real
+        numbers, cosine and sine transforms included, else complex64.
     mesh : jax.sharding.Mesh, optional
         The devices. Default: the mesh set by ``jax.set_mesh``, else all devices.
     spec, out_spec : PartitionSpec, optional
@@ -51,7 +59,8 @@ def plan(
     overwrite_x : bool, default False
         Plan calls that donate their argument.
     **options
-        The transform's own: ``n axis`` or ``s axes``, ``norm order method kernel precision``.
+        The transform's own: ``n axis`` or ``s axes``, ``norm order method kernel precision``, ``type orthogonalize``,
+        ``dln mu offset bias``.
 
     Returns
     -------
@@ -61,7 +70,7 @@ def plan(
     Raises
     ------
     ValueError, TypeError, LayoutError
-        As the transform itself does.
+        As the transform itself does; a TypeError for an option that it does not have.
 
     Notes
     -----
@@ -76,10 +85,8 @@ def plan(
     """
     check_word("transform", transform, TRANSFORMS)
     shape = _checked_shape(shape)
-    named = asked_dtype(dtype)
-    problem = _shift_options(transform, shape, named, options) if "shift" in transform else None
-    if problem is None:
-        problem = _problem_from_options(transform, shape, named, options)
+    named = _default_dtype(transform) if dtype is None else asked_dtype(dtype)
+    problem = _problem(transform, shape, named, options)
     request = call.request(problem, mesh or call.context_mesh() or default_mesh(), spec, out_spec)
     return make_plan(request, overwrite_x=overwrite_x)
 
@@ -95,22 +102,36 @@ def _checked_shape(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(int(size) for size in shape)
 
 
-def _shift_options(transform: str, shape: tuple[int, ...], dtype: np.dtype, options: dict[str, Any]) -> Problem:
-    unknown = set(options) - {"axes"}
-    if unknown:
-        raise TypeError(f"{transform} takes axes=, not {', '.join(sorted(unknown))}")
-    return shift_problem(transform, shape, dtype, options.get("axes"))
+def _default_dtype(transform: str) -> np.dtype:
+    real = transform in HANKELS or (transform in KINDS and KINDS[transform].family in ("to complex", *TRIGONOMETRIC))
+    return np.dtype(np.float32 if real else np.complex64)
 
 
-def _problem_from_options(transform: str, shape: tuple[int, ...], dtype: np.dtype, options: dict[str, Any]) -> Problem:
-    one = transform in ("fft", "ifft")
-    own = {"n", "axis"} if one else {"s", "axes"}
-    unknown = set(options) - own - {"norm", "order", "method", "kernel", "precision"}
-    if unknown:
-        raise TypeError(f"{transform} takes {', '.join(sorted(own))} and the common options, not {sorted(unknown)}")
-    if one:
+def _problem(transform: str, shape: tuple[int, ...], dtype: np.dtype, options: dict[str, Any]) -> Problem:
+    """What the name and its options mean, as the function of that name has them."""
+    if transform in SHIFTS:
+        _check_options(transform, options, ("axes",))
+        return shift_problem(transform, shape, dtype, options.get("axes"))
+    if transform in HANKELS:
+        _check_options(transform, options, ("dln", "mu", "offset", "bias", *COMMON[1:]), needed=("dln", "mu"))
+        return hankel_problem(transform, shape, dtype, **{"offset": 0.0, "bias": 0.0, **options})
+    kind = KINDS[transform]
+    own = ("n", "axis") if kind.axes == "one" else ("s", "axes")
+    words = (*COMMON, "type", "orthogonalize") if kind.family in TRIGONOMETRIC else COMMON
+    _check_options(transform, options, (*own, *words))
+    if kind.axes == "one":
         sizes, axes = (options.get("n"),), (options.get("axis", -1),)
     else:
-        sizes, axes = options.get("s"), options.get("axes", (-2, -1) if transform.endswith("2") else None)
-    common = {key: value for key, value in options.items() if key not in own}
-    return transform_problem(transform, shape, dtype, sizes=sizes, axes=axes, **common)
+        sizes, axes = options.get("s"), options.get("axes", (-2, -1) if kind.axes == "two" else None)
+    rest = {word: value for word, value in options.items() if word in words}
+    return transform_problem(transform, shape, dtype, sizes=sizes, axes=axes, **rest)
+
+
+def _check_options(
+    transform: str, options: dict[str, Any], known: tuple[str, ...], needed: tuple[str, ...] = ()
+) -> None:
+    unknown, missing = sorted(set(options) - set(known)), sorted(set(needed) - set(options))
+    if unknown:
+        raise TypeError(f"{transform} takes {', '.join(known)}, not {', '.join(unknown)}")
+    if missing:
+        raise TypeError(f"{transform} needs {', '.join(missing)}")

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import jax
 from jax.sharding import Mesh
-from jax.typing import ArrayLike
 
 from tpufft.layout import SpecLike
 from tpufft.steps import Precision
@@ -16,7 +14,7 @@ from tpufft.transforms.docs import documented
 
 @documented
 def fftn(
-    x: ArrayLike,
+    x: call.Argument,
     mesh: Mesh | None = None,
     *,
     s: Sequence[int] | None = None,
@@ -29,7 +27,7 @@ def fftn(
     method: str = "auto",
     kernel: str = "auto",
     precision: Precision = None,
-) -> jax.Array:
+) -> call.Result:
     r"""The discrete Fourier transform along several axes, any of them chunked.
 
     .. math:: X_{k_1 \dots k_d} = \sum_{j_1} \cdots \sum_{j_d} x_{j_1 \dots j_d}\,
@@ -37,7 +35,7 @@ def fftn(
 
     Parameters
     ----------
-    x : array
+    x : array or ChunkedArray
         Real or complex, of any rank; integers are promoted as JAX does.
     mesh : jax.sharding.Mesh, optional
         As in :func:`fft`.
@@ -50,7 +48,7 @@ def fftn(
 
     Returns
     -------
-    {returns}
+    {returns:complex}
 
     Notes
     -----
@@ -76,7 +74,7 @@ def fftn(
 
 @documented
 def ifftn(
-    x: ArrayLike,
+    x: call.Argument,
     mesh: Mesh | None = None,
     *,
     s: Sequence[int] | None = None,
@@ -89,7 +87,7 @@ def ifftn(
     method: str = "auto",
     kernel: str = "auto",
     precision: Precision = None,
-) -> jax.Array:
+) -> call.Result:
     r"""The inverse discrete Fourier transform along several axes, any of them chunked.
 
     .. math:: x_{j_1 \dots j_d} = \frac{1}{N_1 \cdots N_d} \sum_{k_1} \cdots \sum_{k_d} X_{k_1 \dots k_d}\,
@@ -97,7 +95,7 @@ def ifftn(
 
     Parameters
     ----------
-    x : array
+    x : array or ChunkedArray
         Frequencies; with ``order="transposed"`` chunked as :func:`fftn` leaves them.
     mesh : jax.sharding.Mesh, optional
         As in :func:`fft`.
@@ -109,7 +107,7 @@ def ifftn(
 
     Returns
     -------
-    {returns}
+    {returns:complex}
 
     Notes
     -----

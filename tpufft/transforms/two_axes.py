@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import jax
 from jax.sharding import Mesh
-from jax.typing import ArrayLike
 
 from tpufft.layout import SpecLike
 from tpufft.steps import Precision
@@ -16,7 +14,7 @@ from tpufft.transforms.docs import documented
 
 @documented
 def fft2(
-    x: ArrayLike,
+    x: call.Argument,
     mesh: Mesh | None = None,
     *,
     s: Sequence[int] | None = None,
@@ -29,14 +27,14 @@ def fft2(
     method: str = "auto",
     kernel: str = "auto",
     precision: Precision = None,
-) -> jax.Array:
+) -> call.Result:
     r"""The discrete Fourier transform along two axes: :func:`fftn` with other defaults.
 
     .. math:: X_{kl} = \sum_{i,j} x_{ij}\, e^{-2\pi i (ik/N_1 + jl/N_2)}
 
     Parameters
     ----------
-    x : array
+    x : array or ChunkedArray
         Of two axes or more.
     mesh : jax.sharding.Mesh, optional
         As in :func:`fft`.
@@ -48,7 +46,7 @@ def fft2(
 
     Returns
     -------
-    {returns}
+    {returns:complex}
 
     Notes
     -----
@@ -66,7 +64,7 @@ def fft2(
 
 @documented
 def ifft2(
-    x: ArrayLike,
+    x: call.Argument,
     mesh: Mesh | None = None,
     *,
     s: Sequence[int] | None = None,
@@ -79,14 +77,14 @@ def ifft2(
     method: str = "auto",
     kernel: str = "auto",
     precision: Precision = None,
-) -> jax.Array:
+) -> call.Result:
     r"""The inverse discrete Fourier transform along two axes: :func:`ifftn` with other defaults.
 
     .. math:: x_{ij} = \frac{1}{N_1 N_2} \sum_{k,l} X_{kl}\, e^{2\pi i (ik/N_1 + jl/N_2)}
 
     Parameters
     ----------
-    x : array
+    x : array or ChunkedArray
         Of two axes or more.
     mesh : jax.sharding.Mesh, optional
         As in :func:`fft`.
@@ -98,7 +96,7 @@ def ifft2(
 
     Returns
     -------
-    {returns}
+    {returns:complex}
 
     Notes
     -----

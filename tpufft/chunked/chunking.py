@@ -1,0 +1,118 @@
+"""``chunk``: an array of any kind and shape onto a mesh."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+from jax.core import Tracer
+from jax.sharding import AbstractMesh, Mesh
+from jax.typing import ArrayLike
+
+from tpufft.chunked.array import ChunkedArray
+from tpufft.chunked.placement import moved, place, same_devices, visible_sharding
+from tpufft.errors import LayoutError
+from tpufft.layout import AnyMesh, Layout, SpecLike
+
+
+def chunk(x: ArrayLike | ChunkedArray, mesh: AnyMesh | None = None, spec: SpecLike | None = None) -> ChunkedArray:
+    """Cut an array of any shape into chunks over the devices of a mesh.
+
+    Parameters
+    ----------
+    x : array_like or ChunkedArray
+        A ChunkedArray of this layout comes back as it is; one of another is moved, to other devices too.
+    mesh : jax.sharding.Mesh, optional
+        The devices. Default: those that `x` is chunked over, else the mesh of ``jax.set_mesh``, else all devices as one
+        axis ``"x"``.
+    spec : PartitionSpec, optional
+        Which array axis is split over which mesh axes. Default: as `x` is chunked, else the first axis over all mesh
+        axes.
+
+    Returns
+    -------
+    ChunkedArray
+        An axis of length N that is split over P devices is cut into chunks of ``ceil(N / P)``; trailing ones are short
+        or empty.
+
+    Raises
+    ------
+    LayoutError
+        For a `mesh` other than the one that a ``jax.Array`` is chunked over, a `spec` that does not fit, a traced array
+        with no mesh in sight, or a call inside ``shard_map``.
+    TypeError
+        For a `mesh` that is none, or elements that are no numbers.
+
+    Notes
+    -----
+    From NumPy every device receives its own part only. What differs in chunking is moved by the compiler's collectives.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tpufft.chunked import chunk
+    >>> c = chunk(np.arange(10.0))
+    >>> c.shape, c.dtype.kind
+    ((10,), 'f')
+    >>> c.to_numpy().tolist()[-2:]
+    [8.0, 9.0]
+    """
+    _refuse_manual_axes()
+    if mesh is not None and not isinstance(mesh, Mesh | AbstractMesh):
+        raise TypeError(f"mesh={mesh!r} is no jax.sharding.Mesh; make one with jax.make_mesh((8,), ('x',))")
+    if isinstance(x, ChunkedArray):
+        return _rechunked(x, mesh, spec)
+    array: Any = x if isinstance(x, jax.Array) else np.asarray(x)
+    if array.dtype.kind in "OSUMm" or array.dtype.names is not None:
+        raise TypeError(f"x has the dtype {array.dtype}; chunks hold numbers and booleans")
+    visible = visible_sharding(array)
+    where = _mesh(mesh, None if visible is None else visible.mesh, is_traced=isinstance(array, Tracer))
+    if spec is None and visible is not None and visible.mesh.axis_names == where.axis_names:
+        spec = visible.spec
+    layout = Layout.of(array.shape, jax.dtypes.canonicalize_dtype(array.dtype), where, spec)
+    return ChunkedArray(place(array, layout), layout)
+
+
+def _rechunked(x: ChunkedArray, mesh: AnyMesh | None, spec: SpecLike | None) -> ChunkedArray:
+    target = x.mesh if mesh is None else mesh
+    if spec is None and target.axis_names == x.mesh.axis_names:
+        spec = x.spec
+    layout = Layout.of(x.shape, x.dtype, target, spec)
+    if layout == x.layout:
+        return x
+    if isinstance(x.data, Tracer) and not same_devices(x.mesh, target):
+        raise LayoutError(
+            f"a traced array on {x.layout.describe()} cannot move to another mesh; call tpufft.chunk outside of jit"
+        )
+    return ChunkedArray(moved(x.data, x.layout, layout), layout)
+
+
+def _mesh(given: AnyMesh | None, shown: AnyMesh | None, *, is_traced: bool) -> AnyMesh:
+    """The caller's mesh, the array's own, the one in context, or all devices; a wrong one is found by ``place``."""
+    if given is not None and shown is not None and is_traced and not same_devices(given, shown):
+        raise LayoutError(f"mesh={given} contradicts the array, whose type names {shown}; pass that mesh, or none")
+    if given is not None:
+        return given
+    if shown is not None:
+        return shown
+    context = jax.sharding.get_abstract_mesh()
+    if not context.empty:
+        try:
+            return jax.sharding.get_mesh()
+        except ValueError:  # under jit, where only the abstract mesh shows
+            return context
+    if is_traced and jax.device_count() > 1:
+        raise LayoutError(
+            "tpufft.chunk was called under jit, where the array's own sharding does not show: pass mesh= (and spec=), "
+            "or use jax.set_mesh"
+        )
+    return Mesh(np.array(jax.devices()), ("x",))
+
+
+def _refuse_manual_axes() -> None:
+    manual = jax.sharding.get_abstract_mesh().manual_axes
+    if manual:
+        raise LayoutError(
+            f"tpufft.chunk was called in a shard_map over {tuple(manual)}, where every device holds its chunk already"
+        )
