@@ -110,7 +110,7 @@ def _(step: Diagonal, x: np.ndarray) -> np.ndarray:
 @apply.register
 def _(step: ChirpSpectrum, x: np.ndarray) -> np.ndarray:
     rows, columns = x.shape[step.axis : step.axis + 2]
-    half_chirp = _column(step.chirp, step.points).conj() * step.chirp.scale * step.chirp.scale
+    half_chirp = _column(step.chirp, step.points).conj()
     kernel = np.zeros(rows * columns, complex)
     kernel[: step.points] = half_chirp
     kernel[rows * columns - step.points + 1 :] = half_chirp[:0:-1]

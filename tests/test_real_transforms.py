@@ -170,6 +170,17 @@ def test_repeated_axes_are_transformed_again(name, options):
     check_result(got, want, result_dtype_of(name, x.dtype), mesh_of("x8"), case.spec, times=2)
 
 
+@pytest.mark.parametrize("name", ["irfftn", "hfft2", "rfft2"])
+def test_minus_one_is_the_length_of_the_argument(name):
+    """Of an inverse to real numbers too, where no s at all would mean 2 (m - 1)."""
+    case = UNEVEN["uneven rows"]
+    x = random(case.shape, "float64" if name in oracle.REAL_TO_COMPLEX else "complex128")
+    options = {"s": (9, -1), "axes": (0, 1)}
+    got = getattr(tpufft, name)(place(x, case), **options)
+    want = oracle.transform(name, x, **options)
+    check_result(got, want, result_dtype_of(name, x.dtype), mesh_of("x8"), case.spec, times=2)
+
+
 @pytest.mark.parametrize("name", ["hfft2", "ihfft2", "hfftn", "ihfftn"])
 def test_repeated_axes_are_refused_where_scipy_refuses_them(name):
     x = random((8, 5), "float32")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import jax
@@ -45,11 +46,23 @@ def permute(x: jax.Array, names: AxisNames, pairs: Sequence[tuple[int, int]], pl
     """
     # ppermute counts positions in the mesh's own order of axes, whatever the order of the names it is given.
     mesh_names = jax.sharding.get_abstract_mesh().axis_names
-    ordered = tuple(sorted(names, key=mesh_names.index)) if set(names) <= set(mesh_names) else names
+    if not set(names) <= set(mesh_names):
+        return _permute_all(x, names, list(pairs), platform)
+    ordered = tuple(sorted(names, key=mesh_names.index))
     if ordered != names:
         place = _positions(names, ordered)
         pairs = [(place[source], place[target]) for source, target in pairs]
     return send_whole(lambda part: lax.ppermute(part, axis_name(ordered), list(pairs)), x, platform)
+
+
+def _permute_all(x: jax.Array, names: AxisNames, pairs: list[tuple[int, int]], platform: str) -> jax.Array:
+    """The same under ``vmap(axis_name=)``, a mesh on one device, which knows only permutations of all positions."""
+    count = math.prod(lax.axis_size(name) for name in names)
+    senders, receivers = zip(*pairs, strict=True)
+    idle = zip(sorted({*range(count)} - {*senders}), sorted({*range(count)} - {*receivers}), strict=True)
+    moved = send_whole(lambda part: lax.ppermute(part, axis_name(names), [*pairs, *idle]), x, platform)
+    asked = jnp.asarray(np.isin(np.arange(count), receivers))[lax.axis_index(axis_name(names))]
+    return moved if len(pairs) == count else jnp.where(asked, moved, jnp.zeros_like(moved))
 
 
 def _positions(names: AxisNames, ordered: AxisNames) -> list[int]:

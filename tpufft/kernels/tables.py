@@ -92,9 +92,11 @@ def _(table: Hankel, index: np.ndarray, size: int) -> np.ndarray:
     u = np.exp(magnitude + 1j * (above.imag + below.imag + 2 * y * (math.log(2) - table.offset)))
     if table.size % 2 == 0:
         u[index >= table.size // 2] = u[index >= table.size // 2].real
-    start = 0.0 if is_singular(table) else 1 / _hankel_start(table) if table.inverse else _hankel_start(table)
-    u = 1 / u.conj() if table.inverse else u
+    start = 1.0 if is_singular(table) else _hankel_start(table)
     u[index == 0] = start
+    u = 1 / u.conj() if table.inverse else u
+    if is_singular(table):
+        u[index == 0] = 0.0
     return u.conj() if table.conjugate else u
 
 

@@ -9,8 +9,9 @@ from tpufft.planning.catalogue import (
     shift_problem,
     transform_problem,
 )
+from tpufft.planning.frequencies import Bins, bins_of, frequencies
 from tpufft.planning.orders import transposed_shape
-from tpufft.planning.plan import Plan, frequencies, make_plan
+from tpufft.planning.plan import Plan, make_plan
 from tpufft.planning.problem import Problem
 from tpufft.planning.request import Request, default_mesh, layouts_of
 from tpufft.planning.words import (
@@ -30,10 +31,12 @@ __all__ = [
     "NORMS",
     "SHIFTS",
     "TRANSFORMS",
+    "Bins",
     "Plan",
     "Problem",
     "Request",
     "asked_dtype",
+    "bins_of",
     "check_axis",
     "check_word",
     "computing_dtype",

@@ -117,7 +117,7 @@ def transform_problem(
         if length < 1:
             word = "n" if one else "s"
             raise ValueError(
-                f"{word}: Invalid number of FFT data points ({length}) along axis {axis} of {name}; at least 1"
+                f"{word}: {length} points along axis {axis} of {name}; at least 1 (Invalid number of FFT data points)"
             )
     computing = computing_dtype(dtype)
     if kind.family == "to complex" or (kind.family in ("cosine", "sine") and not complex_input):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import numbers
-from collections.abc import Sequence
 from typing import Any, cast
 
 import jax
@@ -16,9 +14,8 @@ from tpufft.chunked import ChunkedArray
 from tpufft.execution import Bound, apply, call, compiled_function, enter, presented, run_stored
 from tpufft.layout import Layout
 from tpufft.planning import cost, hlo
+from tpufft.planning.frequencies import bins_of, frequencies
 from tpufft.planning.machine import Machine, machine_of
-from tpufft.planning.operations import Real
-from tpufft.planning.orders import frequency_index
 from tpufft.planning.problem import Problem
 from tpufft.planning.request import Chosen, Request, plan_of
 from tpufft.planning.search import Candidate
@@ -240,15 +237,15 @@ class Plan:
         Returns
         -------
         jax.Array or ChunkedArray
-            1-D, in cycles per unit of `d`, chunked as that axis of the spectrum is, in its order.
+            1-D, in cycles per unit of `d`, chunked as that axis of the spectrum is, in its order. Of cosine and sine
+            transforms those of the cosines and sines, by type.
         """
         spectrum = self.in_layout if self.problem.is_inverse else self.out_layout
         axis = check_axis(axis, spectrum.rank)
         if axis not in self.problem.transformed_axes:
             raise ValueError(f"axis={axis} is not transformed; the plan transforms {self.problem.transformed_axes}")
         line = Layout.of((spectrum.shape[axis],), widest_float(), spectrum.mesh, (spectrum.spec[axis],))
-        points = self._half_spectra.get(axis)
-        return presented(frequencies(line, d, self.problem.order if points is None else "natural", points), line)
+        return presented(frequencies(line, d, self.problem.order, bins_of(self.problem, axis)), line)
 
     # -- comparing and printing ---------------------------------------------------------------------------------------
 
@@ -273,12 +270,6 @@ class Plan:
     @property
     def _identity(self) -> tuple[object, ...]:
         return self.in_layout, self.steps, self.out_layout, self.overwrite_x
-
-    @property
-    def _half_spectra(self) -> dict[int, int]:
-        """The real points behind each axis along which the spectrum is halved."""
-        operations = (one for one in self.problem.operations if isinstance(one, Real))
-        return {one.axis: one.size for one in operations if one.to_real == self.problem.is_inverse}
 
     @functools.cached_property
     def _hash(self) -> int:
@@ -329,34 +320,3 @@ class _Fixed:
 def make_plan(request: Request, *, overwrite_x: bool = False) -> Plan:
     """The plan of a request."""
     return Plan(request, plan_of(request, None, True), overwrite_x=overwrite_x)
-
-
-def frequencies(line: Layout, d: float, order: str, points: int | None = None) -> jax.Array:
-    """Frequencies of a chunked axis, each device's part made where it lives; data as stored, padding included.
-
-    Parameters
-    ----------
-    line : Layout
-        Of the 1-D result.
-    d : float
-        Sample spacing.
-    order : str
-        ``natural`` or ``scrambled``.
-    points : int, optional
-        Real points of which `line` is the half spectrum. None: it is a whole one.
-    """
-    if not isinstance(d, numbers.Real) or isinstance(d, bool):
-        raise TypeError(f"d={d!r}: the sample spacing is a real number")
-    if d == 0:
-        raise ValueError(f"d={d}: the sample spacing cannot be zero")
-    n = line.shape[0] if points is None else points
-    positive = (n + 1) // 2 if points is None else line.stored_shape[0]
-    dtype = widest_float()
-
-    def part(index: Sequence[slice] | tuple[slice, ...]) -> np.ndarray:
-        positions = np.arange(*index[0].indices(line.stored_shape[0]), dtype=np.int64)
-        bins = frequency_index(line, 0, order, positions)
-        signed = np.where(bins < positive, bins, bins - n)
-        return (signed / (n * d)).astype(dtype)
-
-    return jax.make_array_from_callback(line.stored_shape, line.sharding, part)  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ from jax.sharding import Mesh
 
 from tpufft.execution import presented
 from tpufft.layout import Layout, SpecLike
-from tpufft.planning import check_word, frequencies, widest_float
+from tpufft.planning import Bins, check_word, frequencies, widest_float
 from tpufft.steps import half
 from tpufft.transforms import call
 
@@ -213,5 +213,5 @@ def _frequencies(n: int, d: float, mesh: Mesh | None, spec: SpecLike | None, ord
     line = Layout.of((half(n) if real else n,), widest_float(), where, spec)
     if line.chunk_bytes > LARGEST:
         raise ValueError(f"n={n}: a device would hold {line.chunk_bytes} bytes of frequencies, more than {LARGEST}")
-    data = frequencies(line, d, "natural" if real else order, n if real else None)
+    data = frequencies(line, d, order, Bins(int(n), negative=not real))
     return presented(data, line)
