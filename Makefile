@@ -1,10 +1,11 @@
 # Every target makes what it needs in .venv and works again the second time.
 PYTHON ?= python3
 VENV ?= .venv
+CASES ?= 20000
 BIN := $(VENV)/bin
 export JAX_PLATFORMS ?= cpu
 
-.PHONY: help demo test test-upstream lint types docs bench clean
+.PHONY: help demo test test-upstream fuzz lint types docs bench clean
 
 help:  ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -44,6 +45,9 @@ test: $(VENV)/.test  ## run the tests
 
 test-upstream: $(VENV)/.test  ## run numpy's and scipy's own suites on 1, 2, 3 and 8 devices, about an hour
 	$(BIN)/python -m tests.upstream
+
+fuzz: $(VENV)/.test  ## hold random calls against the O(N^2) definition, CASES of them; goes on where it was stopped
+	$(BIN)/python -m tests.fuzz --cases $(CASES) --database .fuzz
 
 lint: $(VENV)/.test  ## ruff
 	$(BIN)/ruff format --check .

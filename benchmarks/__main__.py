@@ -1,4 +1,4 @@
-"""The benchmark's command line: ``python -m benchmarks [speed|accuracy|overhead|all|report]``."""
+"""The benchmark's command line: ``python -m benchmarks [speed|real|compilation|accuracy|overhead|all|report]``."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ import argparse
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from benchmarks import accuracy, overhead, speed, store
+from benchmarks import accuracy, compilation, overhead, real, speed, store
 from benchmarks.cases import CASES, DEVICES, QUICK_CASES, Case
 from benchmarks.contestants import CONTESTANTS, contestant_class
 from benchmarks.environment import ENVIRONMENTS
 from benchmarks.report import markdown
+from benchmarks.turns import Turns
 
-MEASURES = ("speed", "accuracy", "overhead")
+MEASURES = ("speed", "real", "compilation", "accuracy", "overhead")
+
+Kind = TypeVar("Kind", bound=Turns)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -42,9 +46,16 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("files", nargs="*", type=Path, help="report: raw files (default: the newest of each kind)")
     parser.add_argument("--quick", action="store_true", help="tiny sizes and few runs; keeps nothing without --output")
-    parser.add_argument("--cases", help=f"shapes, comma between them (default: {','.join(CASES)})")
+    parser.add_argument(
+        "--cases",
+        help=f"shapes, comma between them (default: {','.join(CASES)}), or transforms, "
+        "as rfftn:64x64; real: one group, compared with its first",
+    )
     parser.add_argument("--contestants", help=f"some of {','.join(CONTESTANTS)}")
-    parser.add_argument("--devices", help=f"device counts (default: {','.join(map(str, DEVICES))})")
+    parser.add_argument(
+        "--devices",
+        help=f"device counts (default: {','.join(map(str, DEVICES))}; real and compilation: {real.LIMITED_DEVICES})",
+    )
     parser.add_argument("--runs", type=int, help="timed calls of each contestant (default: 9)")
     parser.add_argument("--pause", type=float, help="seconds between two calls of the race (default: 0.25)")
     parser.add_argument(
@@ -87,6 +98,13 @@ def _jobs(options: argparse.Namespace) -> list[Callable[[Callable[[str], None]],
         for environment in _list(options.environment):
             race = _race_options(options, environment)
             jobs.append(lambda say, race=race: speed.race(race, say))
+    if "real" in wanted:
+        for environment in _list(options.environment):
+            timed = _real_options(options, environment)
+            jobs.append(lambda say, timed=timed: real.measure(timed, say))
+    if "compilation" in wanted:
+        compiled = _compilation_options(options)
+        jobs.append(lambda say: compilation.measure(compiled, say))
     if "accuracy" in wanted:
         exact = _accuracy_options(options)
         jobs.append(lambda say: accuracy.measure(exact, say))
@@ -97,24 +115,41 @@ def _jobs(options: argparse.Namespace) -> list[Callable[[Callable[[str], None]],
 
 
 def _race_options(options: argparse.Namespace, environment: str) -> speed.Options:
+    cases = _cases(options) or (QUICK_CASES if options.quick else speed.Options().cases)
+    return replace(_turns(options, environment, speed.Options(), quick_devices=(1, 2)), cases=cases)
+
+
+def _real_options(options: argparse.Namespace, environment: str) -> real.Options:
+    # of all measurements, --cases names those of the race
+    asked = _cases(options) if options.command == "real" else ()
+    groups = (asked,) if asked else real.QUICK_GROUPS if options.quick else real.GROUPS
+    return replace(_turns(options, environment, real.Options(), quick_devices=(2,)), groups=groups)
+
+
+def _turns(options: argparse.Namespace, environment: str, default: Kind, quick_devices: tuple[int, ...]) -> Kind:
+    """The default with what was asked for of everything that is called in turn."""
     if environment not in ENVIRONMENTS:
         raise ValueError(f"--environment {environment} is unknown; use {' or '.join(ENVIRONMENTS)}")
-    contestants = tuple(_list(options.contestants)) or tuple(CONTESTANTS)
+    contestants = tuple(_list(options.contestants)) or default.contestants
     for name in contestants:
         contestant_class(name)
-    default = speed.Options()
     runs = options.runs if options.runs is not None else 3 if options.quick else default.runs
     if runs < 1:
         raise ValueError(f"--runs {runs}: at least 1 timed call is needed")
-    return speed.Options(
-        cases=_cases(options) or (QUICK_CASES if options.quick else default.cases),
+    return replace(
+        default,
         contestants=contestants,
-        devices=_devices(options) or ((1, 2) if options.quick else default.devices),
+        devices=_devices(options) or (quick_devices if options.quick else default.devices),
         runs=runs,
         warm_up=1 if options.quick else default.warm_up,
         pause=options.pause if options.pause is not None else 0.0 if options.quick else default.pause,
         environment=environment,
     )
+
+
+def _compilation_options(options: argparse.Namespace) -> compilation.Options:
+    default = compilation.QUICK if options.quick else compilation.Options()
+    return replace(default, devices=_devices(options) or default.devices)
 
 
 def _accuracy_options(options: argparse.Namespace) -> accuracy.Options:
@@ -129,6 +164,9 @@ def _accuracy_options(options: argparse.Namespace) -> accuracy.Options:
 def _overhead_options(options: argparse.Namespace) -> overhead.Options:
     default = overhead.Options()
     counts = (20, 50, 1) if options.quick else (default.pairs, default.loop, default.repeats)
+    for name in _cases(options):
+        if Case.parse(name).transform != "fftn":
+            raise ValueError(f"--cases {name}: the overhead is that of fftn; name shapes alone, as 16x16")
     return overhead.Options(_cases(options) or default.cases, _devices(options) or default.devices, *counts)
 
 

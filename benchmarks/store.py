@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import machine
+from benchmarks.environment import ENVIRONMENTS
 
 RESULTS = Path(__file__).parent / "results"
 FORMAT = 1
@@ -73,5 +74,6 @@ def _text(raw: dict[str, Any]) -> str:
 
 
 def _place(kind: str) -> tuple[int, str]:
-    order = ("speed-default", "speed-kept-memory", "accuracy", "overhead")
+    races = [f"{kind}-{environment}" for kind in ("speed", "real") for environment in ENVIRONMENTS]
+    order = (*races, "compilation", "accuracy", "overhead")
     return (order.index(kind) if kind in order else len(order), kind)

@@ -29,37 +29,53 @@ SLAB = 1 << 21
 
 
 class Race:
-    """A contestant as the race asks it."""
+    """A contestant as the race asks it: one instance for each case that is prepared."""
 
-    def __init__(self, contestant: Contestant) -> None:
-        self.contestant = contestant
+    def __init__(self, kind: type[Contestant], devices: int) -> None:
+        self._make = lambda: kind(devices)
+        self._fresh = self._make()
+        self.prepared: dict[str, Contestant] = {}
 
     def version(self) -> dict[str, str | None]:
         """Versions of the contestant's packages."""
-        return self.contestant.version()
+        return self._fresh.version()
 
-    def prepare(self, shape: list[int], values: str) -> None:
+    def prepare(self, case: str, values: str) -> None:
         """Load the input and make everything that is not timed."""
-        self.contestant.prepare(Case(tuple(shape)), np.load(values))
+        contestant = self._make()
+        contestant.prepare(Case.parse(case), np.load(values))
+        self.prepared[case] = contestant
 
-    def run(self) -> float:
+    def forget(self) -> None:
+        """Drop all cases, their inputs and outputs."""
+        self.prepared.clear()
+        gc.collect()
+
+    def run(self, case: str) -> float:
         """Seconds of one transform; freeing the output before and collecting garbage are not timed."""
-        self.contestant.forget_output()
+        contestant = self._contestant(case)
+        contestant.forget_output()
         gc.collect()
         gc.disable()
         start = time.perf_counter()
-        self.contestant.run()
+        contestant.run()
         seconds = time.perf_counter() - start
         gc.enable()
         return round(seconds, 9)
 
-    def check(self, reference: str) -> float:
+    def check(self, case: str, reference: str) -> float:
         """Relative L2 error of the last result."""
-        return relative_error(self.contestant.result(), np.load(reference, mmap_mode="r"))
+        return relative_error(self._contestant(case).result(), np.load(reference, mmap_mode="r"))
 
-    def about(self) -> dict[str, object]:
+    def about(self, case: str) -> dict[str, object]:
         """Peak of a device and notes."""
-        return {"peak_bytes": self.contestant.peak_bytes(), "notes": self.contestant.notes()}
+        contestant = self._contestant(case)
+        return {"peak_bytes": contestant.peak_bytes(), "notes": contestant.notes()}
+
+    def _contestant(self, case: str) -> Contestant:
+        if case not in self.prepared:
+            raise RuntimeError(f"{case} is not prepared: the process was started again after it was killed")
+        return self.prepared[case]
 
 
 def relative_error(result: np.ndarray, reference: np.ndarray) -> float:
@@ -88,7 +104,7 @@ def main(name: str, devices: int, environment: str) -> None:
     channel = _claim_stdout()
     requests = _requests()
     try:
-        service = probe(name, devices) if name in PROBES else Race(contestant_class(name)(devices))
+        service = probe(name, devices) if name in PROBES else Race(contestant_class(name), devices)
     except ImportError as error:
         _send(channel, {"missing": without_paths(str(error))})
         return

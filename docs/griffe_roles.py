@@ -9,7 +9,9 @@ import griffe
 
 _ROLE = re.compile(r":(?:func|class|meth|attr|mod|data|exc):`(?:~)?([^`]+)`")
 _INLINE_MATH = re.compile(r":math:`([^`]+)`")
-_MATH = re.compile(r"^(?P<indent> *)\.\. math:: (?P<formula>.*(?:\n(?P=indent) +\S.*)*)$", re.MULTILINE)
+_MATH = re.compile(
+    r"^(?P<indent> *)\.\. math::(?: |\n\n(?P=indent) +)(?P<formula>.*(?:\n(?P=indent) +\S.*)*)$", re.MULTILINE
+)
 _REFERENCE = re.compile(r"^( *)\.\. \[(\d+)\] ", re.MULTILINE)
 
 
@@ -24,7 +26,14 @@ class Roles(griffe.Extension):
 
 def markdown(text: str) -> str:
     """The docstring's text with Markdown in the place of Sphinx's markup."""
-    text = _MATH.sub(lambda match: f"{match['indent']}$$ {' '.join(match['formula'].split())} $$", text)
+    text = _MATH.sub(_formula, text)
     text = _INLINE_MATH.sub(r"$\1$", text)
     text = _REFERENCE.sub(r"\1\2. ", text)
     return _ROLE.sub(r"`\1`", text)
+
+
+def _formula(match: re.Match[str]) -> str:
+    formula = " ".join(match["formula"].split())
+    # Sphinx aligns lines by itself.
+    lines = rf"\begin{{split}} {formula} \end{{split}}" if r"\\" in formula else formula
+    return f"{match['indent']}$$ {lines} $$"

@@ -250,6 +250,18 @@ def pairs(**factors: Sequence[Any]) -> list[dict[str, Any]]:
     return rows
 
 
+def options_of(name: str, shape: tuple[int, ...], which: str, size: str) -> dict[str, Any]:
+    """Axes ("all", "first" or "last") and points ("own", "shorter" or "longer" than the argument) of a sample."""
+    change = {"own": 0, "shorter": -1, "longer": 3}[size]
+    if name in oracle.ONE_AXIS:
+        axis = 0 if which == "first" else -1
+        return {"axis": axis} if not change else {"axis": axis, "n": shape[axis] + change}
+    axes = {"all": tuple(range(len(shape))), "first": (0,), "last": (-1,)}[which]
+    if name in oracle.TWO_AXES and which == "all":
+        axes = (-2, -1) if len(shape) > 1 else (0,)
+    return {"axes": axes} if not change else {"axes": axes, "s": tuple(shape[axis] + change for axis in axes)}
+
+
 def sample_id(row: Mapping[str, Any]) -> str:
     """A test's name for one combination."""
     return "-".join(getattr(value, "name", None) or str(value) for value in row.values())

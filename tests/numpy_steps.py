@@ -142,7 +142,7 @@ def _(step: LocalReal, x: np.ndarray) -> np.ndarray:
     weights = [2 if step.weighted and 2 * k % size else 1 for k in range(size // 2 + 1)]
     weights = np.array(weights).reshape([-1 if i == axis else 1 for i in range(x.ndim)])
     if step.to_real:
-        return dft(resized(x * weights, axis, size), step.axes, step.inverse, step.scale).real
+        return np.real(dft(resized(x * weights, axis, size), step.axes, step.inverse, step.scale))
     return resized(dft(x, step.axes, step.inverse, step.scale), axis, size // 2 + 1) * weights
 
 
@@ -239,13 +239,13 @@ def _(step: Widen, x: np.ndarray) -> np.ndarray:
 
 @apply.register
 def _(step: RealPart, x: np.ndarray) -> np.ndarray:
-    return x.real.copy()
+    return np.real(x).copy()
 
 
 @apply.register
 def _(step: AsReal, x: np.ndarray) -> np.ndarray:
     z = x.conj() if step.conjugate else x
-    return np.stack([z.real, z.imag], step.axis + 1)
+    return np.stack([np.real(z), np.imag(z)], step.axis + 1)
 
 
 @apply.register

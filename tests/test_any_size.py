@@ -23,6 +23,7 @@ from helpers import (
     collectives,
     context,
     mesh_of,
+    options_of,
     pairs,
     place,
     poisoned,
@@ -46,15 +47,6 @@ SAMPLE = pairs(
     method=METHODS,
     kernel=KERNELS,
 )
-
-
-def options_of(name: str, shape: tuple[int, ...], which: str, size: str) -> dict:
-    change = {"own": 0, "shorter": -2, "longer": 3}[size]
-    if name in oracle.ONE_AXIS:
-        axis = 0 if which == "first" else -1
-        return {"axis": axis} if not change else {"axis": axis, "n": shape[axis] + change}
-    axes = {"all": tuple(range(len(shape))), "first": (0,), "last": (-1,)}[which]
-    return {"axes": axes} if not change else {"axes": axes, "s": tuple(shape[axis] + change for axis in axes)}
 
 
 @pytest.mark.parametrize("row", SAMPLE, ids=sample_id)

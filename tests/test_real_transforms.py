@@ -25,6 +25,7 @@ from helpers import (
     check_value,
     context,
     mesh_of,
+    options_of,
     pairs,
     place,
     put,
@@ -46,18 +47,6 @@ def dtype_for(name: str, dtype: str) -> str:
     if name in oracle.REAL_TO_COMPLEX:
         return {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype)
     return dtype
-
-
-def options_of(name: str, shape: tuple[int, ...], which: str, size: str) -> dict:
-    """Axes and sizes of a sample: the points of the result along an axis, or of the argument."""
-    change = {"own": 0, "shorter": -2, "longer": 3}[size]
-    if name in oracle.ONE_AXIS:
-        axis = 0 if which == "first" else -1
-        return {"axis": axis} if not change else {"axis": axis, "n": shape[axis] + change}
-    axes = {"all": tuple(range(len(shape))), "first": (0,), "last": (-1,)}[which]
-    if name in oracle.TWO_AXES and which == "all":
-        axes = (-2, -1) if len(shape) > 1 else (0,)
-    return {"axes": axes} if not change else {"axes": axes, "s": tuple(shape[axis] + change for axis in axes)}
 
 
 # -- the oracle itself ------------------------------------------------------------------------------------------------

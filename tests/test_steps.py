@@ -229,7 +229,7 @@ class Runner:
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         # What is unspecified must not leak into what is specified.
-        garbage = np.nan if self.dtype.kind in "fc" else 1
+        garbage = {"f": np.nan, "c": complex(np.nan, np.nan)}.get(self.dtype.kind, 1)
         stored = np.full(self.before.stored_shape, garbage, self.dtype)
         stored[_own(self.before)] = x
         result = self.function(jax.device_put(stored, self.before.sharding))

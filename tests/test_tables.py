@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from typing import Any
 
@@ -36,7 +35,10 @@ FACTORED = {
     "whole": (9001, 9001, 1),
     "more than 64": (100 * 97 - 5, 97, 100),
     "short and many": (9001, 3, 3001),
+    "one, padded": (1, 2000, 8),
+    "squares beyond int64": (5000 * 2**20 - 3, 5000, 2**20),
 }
+SHAPES = STORED | {f"factored {name}": shape for name, shape in FACTORED.items()}
 ORDERS = (7, 2**31 - 1, 2**31, 2**31 + 11, 2**40, 2**40 + 15, 2**62 - 57)
 REAL: dict[str, Table] = {
     "ends": Ends(0.5, 2.0, 3.0),
@@ -77,7 +79,7 @@ def worst(table: Table, size: int, chunk: int, count: int, dtype: Any) -> float:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", REAL)
-@pytest.mark.parametrize("shape", [*STORED.values(), *FACTORED.values()], ids=str)
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 def test_ends_and_signs_exactly(name: str, shape: tuple[int, int, int], dtype: Any) -> None:
     for position in positions(*shape):
         got, index = own(REAL[name], *shape, position, dtype)
@@ -85,7 +87,7 @@ def test_ends_and_signs_exactly(name: str, shape: tuple[int, int, int], dtype: A
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("shape", [*STORED.values(), *FACTORED.values()], ids=str)
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 @pytest.mark.parametrize("reach", [0.5, 4.0, 60.0])
 def test_powers_up_to_where_single_precision_ends(reach: float, shape: tuple[int, int, int], dtype: Any) -> None:
     # The middle is one; the first and the last are exp(-+ reach), and every one of them is a finite number.
@@ -102,7 +104,7 @@ def test_powers_up_to_where_single_precision_ends(reach: float, shape: tuple[int
 @pytest.mark.parametrize(
     "row",
     pairs(
-        shape=(*STORED, *(f"factored {name}" for name in FACTORED)),
+        shape=tuple(SHAPES),
         order=ORDERS,
         rate=(1, 2, -1, "half", "last"),
         offset=(0, 1, -3, "last"),
@@ -116,15 +118,16 @@ def test_linear_phases(row: dict) -> None:
     order = row["order"]
     rate = {"half": order // 2, "last": order - 1}.get(row["rate"], row["rate"])
     offset = {"last": order - 1}.get(row["offset"], row["offset"])
-    shape = FACTORED.get(row["shape"].removeprefix("factored ")) if "factored" in row["shape"] else STORED[row["shape"]]
-    assert shape is not None
-    assert worst(Phase(order, rate, offset, row["inverse"], row["scale"]), *shape, row["dtype"]) <= 8
+    shape = SHAPES[row["shape"]]
+    # Float64 angles are right to their own last place, and they reach pi.
+    units = 2 if row["dtype"] == np.float32 else 6
+    assert worst(Phase(order, rate, offset, row["inverse"], row["scale"]), *shape, row["dtype"]) <= units
 
 
 @pytest.mark.parametrize(
     "row",
     pairs(
-        shape=(*STORED, *(f"factored {name}" for name in FACTORED)),
+        shape=tuple(SHAPES),
         order=(*ORDERS, "size", "twice"),
         inverse=(False, True),
         scale=(1.0, 2.5),
@@ -133,10 +136,11 @@ def test_linear_phases(row: dict) -> None:
     ids=sample_id,
 )
 def test_chirps(row: dict) -> None:
-    shape = FACTORED.get(row["shape"].removeprefix("factored ")) if "factored" in row["shape"] else STORED[row["shape"]]
-    assert shape is not None
-    order = {"size": shape[0], "twice": 2 * shape[0]}.get(row["order"], row["order"])
-    assert worst(Chirp(order, row["inverse"], row["scale"]), *shape, row["dtype"]) <= 16
+    shape = SHAPES[row["shape"]]
+    named = {"size": shape[0], "twice": 2 * shape[0]}
+    order = named[row["order"]] if row["order"] in named else row["order"]
+    units = 4 if row["dtype"] == np.float32 else 10
+    assert worst(Chirp(order, row["inverse"], row["scale"]), *shape, row["dtype"]) <= units
 
 
 # -- the Hankel transform ---------------------------------------------------------------------------------------------
@@ -164,10 +168,10 @@ def scipys(table: Hankel) -> np.ndarray:
     ],
     ids=str,
 )
-def test_mellin_factors_are_scipys(size: int, parameters: tuple[float, ...]) -> None:
+def test_mellin_factors_are_scipys(size: int, parameters: tuple[float, float, float, float]) -> None:
     for inverse in (False, True):
         for conjugate in (False, True):
-            table = Hankel(size, *parameters, inverse, conjugate)
+            table = Hankel(size, *parameters, inverse=inverse, conjugate=conjugate)
             want = scipys(table)
             half = size // 2 + 1
             got = np.concatenate([own(table, half, -(-half // 3), 3, position, np.float64)[0] for position in range(3)])
@@ -218,21 +222,19 @@ def test_mellin_factors_where_scipy_warns(name: str, inverse: bool) -> None:
     ],
     ids=str,
 )
-def test_a_table_of_many_gigabytes_is_some_thousand_numbers_in_the_program(table: Table) -> None:
-    count, chunk = 512, 2**31
-    started = time.process_time()
+def test_a_table_of_gigabytes_is_a_small_part_of_them_in_the_program(table: Table) -> None:
+    count, chunk = 4096, 2**28
 
     def made(position: jax.Array) -> jax.Array:
         return tables.values(table, count * chunk, chunk, count, position, np.dtype(np.float32))
 
-    program = jax.make_jaxpr(made)(jnp.asarray(511, jnp.int32))
+    program = jax.make_jaxpr(made)(jnp.asarray(count - 1, jnp.int32))
     assert program.out_avals[0].shape == (chunk,)
     # Tables of the root of the chunk's length; those of a quadratic phase are matrices of fourth roots as well.
-    most = chunk // 64 if isinstance(table, Chirp) else 2**18
+    most = chunk // 16 if isinstance(table, Chirp) else 2**18
     assert sum(constant.size for constant in program.consts) <= most
-    assert time.process_time() - started < 10
 
 
 def test_a_table_without_formula_is_refused() -> None:
     with pytest.raises(NotImplementedError, match="no entries are known of Table"):
-        tables.values(Table(), 4, 4, 1, 0, np.dtype(np.float64))
+        tables.values(Table(), 4, 4, 1, jnp.asarray(0), np.dtype(np.float64))

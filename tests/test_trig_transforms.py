@@ -21,6 +21,7 @@ from helpers import (
     check_value,
     context,
     mesh_of,
+    options_of,
     pairs,
     place,
     put,
@@ -82,16 +83,6 @@ SAMPLE = pairs(
     method=METHODS,
     kernel=KERNELS,
 )
-
-
-def options_of(name: str, shape: tuple[int, ...], which: str, size: str) -> dict:
-    change = {"own": 0, "shorter": -1, "longer": 3}[size]
-    if name in ONE:
-        axis = 0 if which == "first" else -1
-        return {"axis": axis} if not change else {"axis": axis, "n": shape[axis] + change}
-    axes = {"all": None, "first": (0,), "last": (-1,)}[which]
-    points = tuple(length + change for length in (shape if axes is None else [shape[axes[0]]]))
-    return {"axes": axes} if not change else {"axes": axes, "s": points}
 
 
 @pytest.mark.parametrize("row", SAMPLE, ids=sample_id)

@@ -11,7 +11,7 @@ from tpufft.errors import FileFormatError, LayoutError, MissingExtraError
 from tpufft.jobs import load, save
 from tpufft.layout import Layout
 from tpufft.namespace import on
-from tpufft.planning import Plan
+from tpufft.planning import Plan, Verification, verify
 from tpufft.transforms import (
     dct,
     dctn,
@@ -59,6 +59,7 @@ __all__ = [
     "LayoutError",
     "MissingExtraError",
     "Plan",
+    "Verification",
     "chunk",
     "dct",
     "dctn",
@@ -99,5 +100,6 @@ __all__ = [
     "rfftn",
     "save",
     "spmd",
+    "verify",
     "virtual_devices",
 ]

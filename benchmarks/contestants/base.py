@@ -11,7 +11,7 @@ from benchmarks.machine import package_version
 
 
 class Contestant:
-    """One way to compute a complex64 transform along all axes.
+    """One way to compute a transform along all axes in single precision.
 
     The library is imported when an instance is made: an ImportError there leaves the contestant out of the race.
 
@@ -27,6 +27,10 @@ class Contestant:
     packages: ClassVar[tuple[str, ...]]
     #: Whether the array is chunked over the devices; otherwise it runs once, whatever the device count.
     chunked: ClassVar[bool] = False
+    #: Whether it takes an array whose chunks are not equal.
+    uneven: ClassVar[bool] = False
+    #: Transforms it has.
+    transforms: ClassVar[tuple[str, ...]] = ("fftn",)
     #: Ranks it can transform; None for any.
     ranks: ClassVar[tuple[int, ...] | None] = None
 
@@ -65,4 +69,6 @@ class Contestant:
     @classmethod
     def takes(cls, case: Case, devices: int) -> bool:
         """Whether it can run the case at all."""
-        return (cls.ranks is None or len(case.shape) in cls.ranks) and (not cls.chunked or case.divides(devices))
+        if case.transform not in cls.transforms or (cls.ranks is not None and len(case.shape) not in cls.ranks):
+            return False
+        return not cls.chunked or cls.uneven or case.divides(devices)

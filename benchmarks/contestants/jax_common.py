@@ -6,10 +6,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmarks.cases import NUMPY_NAMES, TRIGONOMETRIC
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import jax
 
 PACKAGES = ("jax", "jaxlib", "numpy")
+#: What jax has of its own: jax.scipy.fft has no sine transforms.
+JAX_NAMES = (*NUMPY_NAMES, "dct", "idct", "dctn", "idctn")
+
+
+def jax_transform(name: str) -> Callable[[jax.Array], jax.Array]:
+    """The function of jax's own by that name."""
+    import jax
+
+    return getattr(jax.scipy.fft if name in TRIGONOMETRIC else jax.numpy.fft, name)
 
 
 def auto_mesh(shape: tuple[int, ...], names: tuple[str, ...]) -> jax.sharding.Mesh:

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.cases import Case
+from benchmarks.cases import NUMPY_NAMES, Case
 from benchmarks.contestants.base import Contestant
 
 
 class Entry(Contestant):
-    """``mkl_fft.fftn`` with MKL's own choice of threads."""
+    """``mkl_fft.fftn`` and its siblings with MKL's own choice of threads."""
 
     label = "mkl_fft (limit)"
     packages = ("mkl_fft", "mkl", "numpy")
+    transforms = NUMPY_NAMES
 
     def __init__(self, devices: int) -> None:
         super().__init__(devices)
         import mkl_fft
 
-        self.fftn = mkl_fft.fftn
+        self.mkl_fft = mkl_fft
 
     def prepare(self, case: Case, values: np.ndarray) -> None:
         """Keep the input."""
-        self.values = values
+        self.values, self.transform = values, getattr(self.mkl_fft, case.transform)
 
     def run(self) -> None:
         """Transform along all axes."""
-        self.output = self.fftn(self.values)
+        self.output = self.transform(self.values)

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.cases import Case
+from benchmarks.cases import NUMPY_NAMES, Case
 from benchmarks.contestants.base import Contestant
 
 
 class Entry(Contestant):
-    """``numpy.fft.fftn``."""
+    """``numpy.fft.fftn`` and its siblings."""
 
     label = "numpy.fft"
     packages = ("numpy",)
+    transforms = NUMPY_NAMES
 
     def prepare(self, case: Case, values: np.ndarray) -> None:
         """Keep the input."""
-        self.values = values
+        self.values, self.transform = values, getattr(np.fft, case.transform)
 
     def run(self) -> None:
         """Transform along all axes."""
-        self.output = np.fft.fftn(self.values)
+        self.output = self.transform(self.values)

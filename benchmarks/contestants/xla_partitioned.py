@@ -6,14 +6,15 @@ import numpy as np
 
 from benchmarks.cases import Case
 from benchmarks.contestants.base import Contestant
-from benchmarks.contestants.jax_common import PACKAGES, auto_mesh, compiled_peak, place
+from benchmarks.contestants.jax_common import JAX_NAMES, PACKAGES, auto_mesh, compiled_peak, jax_transform, place
 
 
 class Entry(Contestant):
-    """``jax.jit(jnp.fft.fftn)`` on an array whose first axis is chunked over all devices."""
+    """``jax.jit(jnp.fft.fftn)``, or a sibling, on an array whose first axis is chunked over all devices."""
 
-    label = "jax.jit(jnp.fft.fftn), XLA-partitioned"
+    label = "jax.jit of jnp.fft, XLA-partitioned"
     packages = PACKAGES
+    transforms = JAX_NAMES
     chunked = True
 
     def __init__(self, devices: int) -> None:
@@ -26,12 +27,12 @@ class Entry(Contestant):
     def prepare(self, case: Case, values: np.ndarray) -> None:
         """Chunk the input and compile."""
         self.values = place(values, self.mesh, "x")
-        self.fftn = self.jax.jit(self.jax.numpy.fft.fftn)
-        self.compiled = self.fftn.lower(self.values).compile()
+        self.transform = self.jax.jit(jax_transform(case.transform))
+        self.compiled = self.transform.lower(self.values).compile()
 
     def run(self) -> None:
         """Call the jitted function."""
-        self.output = self.jax.block_until_ready(self.fftn(self.values))
+        self.output = self.jax.block_until_ready(self.transform(self.values))
 
     def peak_bytes(self) -> int | None:
         """Peak of a device."""

@@ -1,11 +1,11 @@
-"""What the accuracy and overhead measurements run inside a worker process."""
+"""What the measurements beside the race run inside a worker process."""
 
 from __future__ import annotations
 
 from typing import Any
 
 #: Names a worker takes beside the contestants.
-PROBES = ("accuracy-probe", "overhead-probe", "scipy-accuracy-probe")
+PROBES = ("accuracy-probe", "compilation-probe", "overhead-probe", "scipy-accuracy-probe")
 
 
 def probe(name: str, devices: int) -> Any:
@@ -18,6 +18,10 @@ def probe(name: str, devices: int) -> Any:
         from benchmarks.probes.accuracy import TpufftAccuracy
 
         return TpufftAccuracy(devices)
+    if name == "compilation-probe":
+        from benchmarks.probes.compilation import Compilation
+
+        return Compilation(devices)
     from benchmarks.probes.overhead import Overhead
 
     return Overhead(devices)

@@ -35,7 +35,7 @@ class Overhead:
     def prepare(self, shape: Sequence[int], warm_up: int = 20) -> None:
         """Place the array, plan, compile, and call both a few times."""
         case = Case(tuple(shape))
-        self.array = place(case.input(), self.mesh, "x")
+        self.array: Any = place(case.input(), self.mesh, "x")
         arguments: dict[str, Any] = {"spec": self.array.sharding.spec, "norm": "ortho"}
         self.compiled = self.tpufft.plan("fftn", case.shape, "complex64", self.mesh, **arguments).compile()
         expected, got = self._bare(self.array), self._eager(self.array)
@@ -68,7 +68,7 @@ class Overhead:
             eager.append(self._loop(self._eager_unawaited, count))
         return {"calls": count, "bare_us": bare, "eager_us": eager, "compilations": self.compilations}
 
-    def _count(self, event: str, duration: float, **_: object) -> None:
+    def _count(self, event: str, duration_secs: float, **_: str | int) -> None:
         if event.startswith("/jax/core/compile/"):
             self.compilations += 1
 

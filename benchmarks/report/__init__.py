@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks.report.accuracy import accuracy_section
+from benchmarks.report.compilation import compilation_section
 from benchmarks.report.overhead import overhead_section
+from benchmarks.report.real import real_section
 from benchmarks.report.speed import speed_section
 
 HEAD = """# Benchmarks
@@ -36,7 +38,10 @@ def markdown(raws: list[dict[str, Any]]) -> str:
 def _section(raw: dict[str, Any]) -> str:
     if raw["kind"].startswith("speed-"):
         return speed_section(raw)
-    sections = {"accuracy": accuracy_section, "overhead": overhead_section}
+    if raw["kind"].startswith("real-"):
+        return real_section(raw)
+    sections = {"accuracy": accuracy_section, "compilation": compilation_section, "overhead": overhead_section}
     if raw["kind"] not in sections:
-        raise ValueError(f"raw results of kind {raw['kind']!r} have no report; kinds are speed-*, accuracy, overhead")
+        known = ", ".join(("speed-*", "real-*", *sections))
+        raise ValueError(f"raw results of kind {raw['kind']!r} have no report; kinds are {known}")
     return sections[raw["kind"]](raw)

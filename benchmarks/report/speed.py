@@ -26,13 +26,13 @@ def speed_section(raw: dict[str, Any]) -> str:
     parts = [
         f"## Speed, {environment} environment\n",
         provenance(raw, versions),
-        f"Complex64, {MEMORY[environment]}. Every contestant has a long-lived process of its own; they are called in "
-        f"turn, {settings['runs']} timed calls each after {settings['warm_up']} for warm-up, {settings['pause']:g} s "
-        "apart. A contestant on several devices gets its array chunked along the first axis on forced host devices "
-        "of this one machine: such devices share its cores, so more of them cost time and bring none. The error is "
-        "relative L2 against a float64 transform. The peak is argument + output + temporary - alias bytes of a "
-        "device's compiled program, in chunks: its share of the input.\n",
-        *_left_out(raw),
+        f"Single precision, {MEMORY[environment]}. Every contestant has a long-lived process of its own; they are "
+        f"called in turn, {settings['runs']} timed calls each after {settings['warm_up']} for warm-up, "
+        f"{settings['pause']:g} s apart. A contestant on several devices gets its array chunked along the first axis "
+        "on forced host devices of this one machine: such devices share its cores, so more of them cost time and bring "
+        "none. The error is relative L2 against a float64 transform. The peak is argument + output + temporary - alias "
+        "bytes of a device's compiled program, in chunks: its share of the input.\n",
+        *left_out(raw),
         _standing(raw),
         *(_case(case, raw) for case in raw["cases"]),
     ]
@@ -144,7 +144,8 @@ def _case(case: dict[str, Any], raw: dict[str, Any]) -> str:
     return "\n".join([f"### {case['title']}\n", table(heads, rows), *failures, *([""] if failures else [])])
 
 
-def _left_out(raw: dict[str, Any]) -> list[str]:
+def left_out(raw: dict[str, Any]) -> list[str]:
+    """Lines that name the contestants that did not take part, and why."""
     reasons = {entry["name"]: entry["left_out"] for entry in raw["contestants"] if entry["left_out"]}
     return ["Left out:\n", *(f"* {name}: {reason}" for name, reason in reasons.items()), ""] if reasons else []
 

@@ -91,8 +91,8 @@ def _as_shown(layout: Layout, leaf: Any) -> Layout:
     if not concrete and sharding.mesh.shape != layout.mesh.shape:
         return layout
     spec = normalize_spec(sharding.spec, layout.rank, mesh)
-    if mesh == layout.mesh and spec == layout.spec:
-        return layout
     shown = Layout(layout.shape, layout.dtype, mesh, spec, layout.padding)
+    if mesh == layout.mesh and shown.simplified() == layout.simplified():
+        return layout
     fits = all(not pad or a == b for pad, a, b in zip(layout.padding, layout.parts, shown.parts, strict=True))
     return shown if fits else layout

@@ -11,8 +11,9 @@ import tpufft
 from tpufft.cli import options
 from tpufft.cli.exits import INTERRUPTED, one_line_errors
 from tpufft.cli.transform import Job, transform_file
+from tpufft.cli.verify import FAILED, Question, parse_sizes, verify_plan
 from tpufft.kernels import KERNELS
-from tpufft.planning import METHODS, NORMS
+from tpufft.planning import METHODS, NORMS, TRANSFORMS
 
 ORDERS = ("natural", "transposed", "scrambled")
 
@@ -43,6 +44,21 @@ _EPILOG = """\b
   0 done, 1 bad input or output, 2 wrong usage,
   130 interrupted, 143 terminated.
   OUTPUT is the whole new result, or what it was before."""
+
+_VERIFY_EPILOG = """\b
+[bold]Examples[/bold]
+  A volume over 8 devices; without accelerators these are 8 parts of the CPU:
+    tpufft verify --transform fftn --shape 256,256,256 --mesh x=8
+  A long signal by the ring, in double precision, for a program to read:
+    tpufft verify --transform fft --shape 4096 --dtype complex128 \\
+        --method ring --json
+  Cosines along one axis of pencils, any length:
+    tpufft verify --transform dct --shape 30,20,17 --axes 1 \\
+        --mesh x=4,y=2 --spec x,y,None
+
+[bold]Exit codes[/bold]
+  0 the plan passed, 1 bad input, 2 wrong usage,
+  3 the plan failed, 130 interrupted, 143 terminated."""
 
 
 def run() -> int:
@@ -141,3 +157,82 @@ def transform(
     options.mesh_sizes(job.devices, job.mesh, 1)
     with one_line_errors() as stop:
         transform_file(job, check=stop.check)
+
+
+@app.command(epilog=_VERIFY_EPILOG)
+def verify(
+    transform: Annotated[str, typer.Option(metavar="NAME", help="A transform, as fftn, irfft, dct or fht.")],
+    shape: Annotated[str, typer.Option(metavar="SHAPE", help="Of the input, as 256,256,256.")],
+    dtype: Annotated[
+        str | None, typer.Option(metavar="DTYPE", help="Of the input. Default: float32 where it is real, or complex64.")
+    ] = None,
+    axes: Annotated[str | None, typer.Option(metavar="AXES", help="Axes to transform, as 0,1,2.")] = None,
+    sizes: Annotated[
+        str | None, typer.Option(metavar="SIZES", help="Lengths to cut or zero-pad these axes to, as 64,50.")
+    ] = None,
+    devices: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="How many devices. Default: 8 parts of the CPU, or all accelerators."),
+    ] = None,
+    mesh: Annotated[
+        str | None, typer.Option(metavar="MESH", help="Names and sizes of the device axes, as x=4,y=2. Default: x=N.")
+    ] = None,
+    spec: Annotated[
+        str | None,
+        typer.Option(metavar="SPEC", help="The mesh axis that splits each array axis, as x,None,None; several as x+y."),
+    ] = None,
+    norm: Annotated[str | None, typer.Option(metavar="|".join(NORMS), help="Where the factor 1/N stands.")] = None,
+    order: Annotated[str | None, typer.Option(metavar="|".join(ORDERS), help="How the spectrum is stored.")] = None,
+    method: Annotated[
+        str | None, typer.Option(metavar="|".join(METHODS), help="How an axis that is split is transformed.")
+    ] = None,
+    kernel: Annotated[
+        str | None,
+        typer.Option(metavar="|".join(("auto", *KERNELS)), help="How a device transforms what it holds whole."),
+    ] = None,
+    type_: Annotated[
+        int | None, typer.Option("--type", min=1, max=4, metavar="1|2|3|4", help="Of cosine and sine transforms.")
+    ] = None,
+    dln: Annotated[float | None, typer.Option(metavar="X", help="Of fht and ifht, as mu, offset and bias.")] = None,
+    mu: Annotated[float | None, typer.Option(metavar="X")] = None,
+    offset: Annotated[float | None, typer.Option(metavar="X")] = None,
+    bias: Annotated[float | None, typer.Option(metavar="X")] = None,
+    rounds: Annotated[int, typer.Option(min=1, metavar="N", help="How often each test is tried.")] = 3,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of the random numbers.")] = 0,
+    limit: Annotated[
+        float | None,
+        typer.Option(min=0.0, metavar="X", help="The largest relative error. Default: 1e-3 single, 1e-10 double."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the plan and the errors as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+) -> None:
+    """Verify a plan: whether it computes its transform, at any size, without a reference.
+
+    Random signals are made on the devices; linearity, impulses and shifts tell whether the results are right.
+    """
+    named = {"norm": norm, "order": order, "method": method, "kernel": kernel, "type": type_}
+    named |= {"dln": dln, "mu": mu, "offset": offset, "bias": bias}
+    choices = {"norm": NORMS, "order": ORDERS, "method": METHODS, "kernel": ("auto", *KERNELS)}
+    for word, words in choices.items():
+        if named[word] is not None:
+            options.check_choice(str(named[word]), f"--{word}", words)
+    question = Question(
+        transform=options.check_choice(transform, "--transform", TRANSFORMS),
+        shape=parse_sizes(shape, "--shape"),
+        dtype=dtype,
+        axes=options.parse_axes(axes),
+        sizes=None if sizes is None else parse_sizes(sizes, "--sizes"),
+        devices=devices,
+        mesh=options.parse_mesh(mesh),
+        spec=options.parse_spec(spec),
+        options={word: value for word, value in named.items() if value is not None},
+        rounds=rounds,
+        seed=seed,
+        limit=limit,
+        output="nothing" if quiet else "json" if as_json else "text",
+    )
+    options.mesh_sizes(question.devices, question.mesh, 1)
+    with one_line_errors() as stop:
+        passed = verify_plan(question, check=stop.check)
+    if not passed:
+        raise typer.Exit(FAILED)

@@ -123,7 +123,8 @@ def _(table: Ends, size: int, chunk: int, count: int, position: jax.Array, dtype
     device, start = divmod(size - 1, chunk)
     found = jnp.full(chunk, table.inner, dtype)
     found = jnp.where((place == 0) & (position == 0), table.first, found)
-    return jnp.where((place == start) & (position == device), table.last, found).astype(dtype)
+    last = table.last if size > 1 else table.first * table.last
+    return jnp.where((place == start) & (position == device), last, found).astype(dtype)
 
 
 @_factored.register
@@ -145,8 +146,10 @@ def _(table: Phase, size: int, chunk: int, count: int, position: jax.Array, dtyp
 @_factored.register
 def _(table: Power, size: int, chunk: int, count: int, position: jax.Array, dtype: np.dtype) -> jax.Array:
     fine, coarse = _parts(chunk)
-    start = np.exp(table.rate * np.arange(count) * chunk)
-    heads = jnp.asarray(entry(table, np.arange(coarse) * fine, size).astype(dtype))
+    # From the middle of each chunk, so that no factor is larger than it must be.
+    middle = chunk / 2
+    start = table.scale * np.exp(table.rate * (np.arange(count) * chunk + middle - table.centre))
+    heads = jnp.asarray(np.exp(table.rate * (np.arange(coarse) * fine - middle)).astype(dtype))
     tail = jnp.asarray(np.exp(table.rate * np.arange(fine)).astype(dtype))
     return _outer(heads * jnp.asarray(start.astype(dtype))[position], tail, chunk)
 

@@ -14,6 +14,7 @@ from tpufft.planning.orders import transposed_shape
 from tpufft.planning.plan import Plan, make_plan
 from tpufft.planning.problem import Problem
 from tpufft.planning.request import Request, default_mesh, layouts_of
+from tpufft.planning.verify import Check, Verification, verify
 from tpufft.planning.words import (
     METHODS,
     NORMS,
@@ -32,9 +33,11 @@ __all__ = [
     "SHIFTS",
     "TRANSFORMS",
     "Bins",
+    "Check",
     "Plan",
     "Problem",
     "Request",
+    "Verification",
     "asked_dtype",
     "bins_of",
     "check_axis",
@@ -48,5 +51,6 @@ __all__ = [
     "shift_problem",
     "transform_problem",
     "transposed_shape",
+    "verify",
     "widest_float",
 ]

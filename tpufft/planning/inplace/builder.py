@@ -10,6 +10,7 @@ from tpufft.planning.operations import DFT
 from tpufft.steps import Exchange, Pad, Precision, Program, Resize, Step, Trim
 
 KernelChoice = Callable[[Layout, tuple[int, ...]], str]
+Cost = Callable[[Program], float]
 Way = Callable[["StepBuilder", DFT], None]
 """Transforms a chunked axis where it is, from and to natural order and the least padding."""
 
@@ -24,10 +25,13 @@ class Tools:
         Chooses the kernel for some axes of a layout.
     precision
         Of the kernels' products.
+    cost : callable, optional
+        Seconds of a program, where there is more than one way. None: only by the complex transform.
     """
 
     kernel: KernelChoice
     precision: Precision = None
+    cost: Cost | None = None
 
 
 class StepBuilder:
@@ -77,6 +81,15 @@ class StepBuilder:
     def program(self) -> Program:
         """All steps from the start."""
         return Program(self.start, tuple(self.steps))
+
+
+def cheapest(build: StepBuilder, ways: Sequence[Callable[[StepBuilder], None]], cost: Cost) -> None:
+    """Append what costs least of several ways to the same result."""
+    found = []
+    for way in ways:
+        found.append(StepBuilder(build.layout))
+        way(found[-1])
+    build.extend(min(found, key=lambda other: cost(other.program)).steps)
 
 
 def transposed(build: StepBuilder, start: Layout, way: Callable[[StepBuilder], None]) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import math
 
+from tpufft.errors import LayoutError
 from tpufft.layout import ceil_div
 from tpufft.planning.inplace.builder import StepBuilder, Tools
 from tpufft.planning.operations import DFT
@@ -24,8 +25,8 @@ WASTE = 4.0
 """By how much padded chunks may exceed a length before its factors are of no use."""
 
 
-def four_step(build: StepBuilder, operation: DFT, tools: Tools, order: str = "natural") -> bool:
-    """Append the steps of one chunked axis' DFT; False, and nothing, where its length has no factors for it.
+def four_step(build: StepBuilder, operation: DFT, tools: Tools, order: str = "natural") -> None:
+    """Append the steps of one chunked axis' DFT.
 
     Parameters
     ----------
@@ -38,12 +39,17 @@ def four_step(build: StepBuilder, operation: DFT, tools: Tools, order: str = "na
     order : str
         ``natural``, or ``scrambled``: of the result for a forward transform, of the input for an inverse one. Where
         the chunks do not divide the length, the scrambled order is the natural one.
+
+    Raises
+    ------
+    LayoutError
+        Where :func:`row_count` knows no factors of the length.
     """
     axis, inner = operation.axis, operation.axis + 1
     names, parts = build.layout.spec[axis], build.layout.parts[axis]
     rows = row_count(operation.size, parts)
     if rows is None:
-        return False
+        raise LayoutError(f"{operation.size} points have no factors for {parts} devices; use Bluestein's plan")
     columns = operation.size // rows
     scrambled = order == "scrambled" and rows == parts
     build.fit(axis, operation.size, ceil_div(rows, parts) * columns)
@@ -66,7 +72,7 @@ def four_step(build: StepBuilder, operation: DFT, tools: Tools, order: str = "na
         local(axis)
         build.exchange(names, inner, axis)
         build.add(Merge(axis))
-        return True
+        return
     build.exchange(names, axis, inner)
     local(axis)
     twiddle()
@@ -74,11 +80,10 @@ def four_step(build: StepBuilder, operation: DFT, tools: Tools, order: str = "na
     local(inner)
     if scrambled:
         build.add(Merge(axis))
-        return True
+        return
     build.exchange(names, axis, inner)
     build.add(Interleave(axis))
     build.fit(axis, operation.size)
-    return True
 
 
 @functools.lru_cache(maxsize=4096)

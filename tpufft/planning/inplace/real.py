@@ -12,7 +12,7 @@ import functools
 import math
 
 from tpufft.layout import ceil_div
-from tpufft.planning.inplace.builder import StepBuilder, Tools, Way, transposed
+from tpufft.planning.inplace.builder import StepBuilder, Tools, Way, cheapest, transposed
 from tpufft.planning.inplace.fourstep import WASTE, divisors
 from tpufft.planning.operations import DFT, Real
 from tpufft.steps import (
@@ -33,7 +33,7 @@ SLACK = 1.015
 """By how much the padded chunks of a matrix may exceed the least, if it is nearer to a square."""
 
 
-def real_line(build: StepBuilder, operation: Real, tools: Tools, dft: Way, *, paired: bool = True) -> None:
+def real_line(build: StepBuilder, operation: Real, tools: Tools, dft: Way) -> None:
     """Append the steps of a real DFT, or of its transpose, along a chunked axis.
 
     Parameters
@@ -45,22 +45,25 @@ def real_line(build: StepBuilder, operation: Real, tools: Tools, dft: Way, *, pa
     tools : Tools
         Of the local transforms.
     dft : Way
-        Of the complex transform, for lengths that have no two even factors.
-    paired : bool
-        Whether the plan of half the arithmetic may be taken.
+        Of the complex transform, for lengths that have no two even factors, or only such that cost more.
     """
     axis, size = operation.axis, operation.size
-    rows = real_rows(size, build.layout.parts[axis]) if paired else None
+    rows = real_rows(size, build.layout.parts[axis]) if tools.cost else None
     build.fit(axis, operation.points)
     weights = Diagonal(axis, half_weights(size)) if operation.weighted else None
 
+    def as_complex(line: StepBuilder) -> None:
+        line.add(Widen())
+        dft(line, DFT(axis, size, operation.inverse, operation.scale))
+        line.fit(axis, half(size))
+
     def forward(line: StepBuilder) -> None:
-        if rows is None:
-            line.add(Widen())
-            dft(line, DFT(axis, size, operation.inverse, operation.scale))
-            line.fit(axis, half(size))
+        if rows is None or tools.cost is None:
+            as_complex(line)
         else:
-            _paired(line, operation, rows, tools)
+            cheapest(
+                line, [as_complex, functools.partial(_paired, operation=operation, rows=rows, tools=tools)], tools.cost
+            )
 
     if not operation.to_real:
         forward(build)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tpufft.planning.inplace.bluestein import bluestein
-from tpufft.planning.inplace.builder import StepBuilder, Tools, Way, transposed
-from tpufft.planning.inplace.real import real_line, real_rows
+from tpufft.planning.inplace.builder import StepBuilder, Tools, Way, cheapest, transposed
+from tpufft.planning.inplace.real import real_line
 from tpufft.planning.operations import DFT, Real, Trig
 from tpufft.steps import (
     AsComplex,
@@ -22,7 +22,7 @@ from tpufft.steps import (
 )
 
 
-def trig_line(build: StepBuilder, operation: Trig, tools: Tools, dft: Way, *, paired: bool = True) -> None:
+def trig_line(build: StepBuilder, operation: Trig, tools: Tools, dft: Way) -> None:
     """Append the steps of a cosine or sine transform along a chunked axis.
 
     Parameters
@@ -35,41 +35,23 @@ def trig_line(build: StepBuilder, operation: Trig, tools: Tools, dft: Way, *, pa
         Of the local transforms.
     dft : Way
         Of a complex transform of a chunked axis.
-    paired : bool
-        Whether real transforms may take the plan of half the arithmetic.
     """
     build.fit(operation.axis, operation.size)
     if build.layout.dtype.kind == "c":
         # The real matrix acts on both planes.
         last = build.layout.rank - 1
         build.add(AsReal(last))
-        trig_line(build, operation, tools, dft, paired=paired)
+        trig_line(build, operation, tools, dft)
         build.add(AsComplex(last))
         return
-    real = _RealWay(tools, dft, paired)
     if operation.kind == "C2":
-        _second(build, operation, real)
+        _second(build, operation, tools, dft)
     elif operation.kind == "C3":
-        transposed(build, build.layout, lambda line: _second(line, operation, real))
+        transposed(build, build.layout, lambda line: _second(line, operation, tools, dft))
     elif operation.kind == "C4":
         _fourth(build, operation, tools, dft)
     else:
-        _first(build, operation, real)
-
-
-class _RealWay:
-    """Transforms a chunked axis of real numbers into its half spectrum."""
-
-    def __init__(self, tools: Tools, dft: Way, paired: bool) -> None:
-        self.tools, self.dft, self.paired = tools, dft, paired
-
-    def __call__(self, build: StepBuilder, axis: int, size: int, scale: float) -> None:
-        operation = Real(axis, size, False, scale, to_real=False, weighted=False)
-        real_line(build, operation, self.tools, self.dft, paired=self.paired)
-
-    def halves(self, size: int, parts: int) -> bool:
-        """Whether a length has the plan of half the arithmetic."""
-        return self.paired and real_rows(size, parts) is not None
+        _first(build, operation, tools, dft)
 
 
 def _interleaved(build: StepBuilder, axis: int) -> None:
@@ -80,7 +62,7 @@ def _interleaved(build: StepBuilder, axis: int) -> None:
     build.add(Split(axis, pairs))
 
 
-def _second(build: StepBuilder, operation: Trig, real: _RealWay) -> None:
+def _second(build: StepBuilder, operation: Trig, tools: Tools, dft: Way) -> None:
     """C2: even elements, then odd ones backwards; a DFT; X_k = Re(exp(-pi i k / 2N) V_k)."""
     axis, size = operation.axis, operation.size
     evens, odds = (size + 1) // 2, size // 2
@@ -89,20 +71,31 @@ def _second(build: StepBuilder, operation: Trig, real: _RealWay) -> None:
     build.add(Rearrange(axis, size, 1, tuple(piece for piece in pieces if piece.length)))
     build.add(Merge(axis))
     quarter = Diagonal(axis, Phase(4 * size, 1))
-    if not real.halves(size, build.layout.parts[axis]):
-        build.add(Widen())
-        real.dft(build, DFT(axis, size, False, operation.scale))
-        build.add(quarter)
-        build.add(RealPart())
-        return
-    # The upper half of the result is in the imaginary parts: X_(N-k) = -Im(exp(-pi i k / 2N) V_k).
-    real(build, axis, size, operation.scale)
-    build.add(quarter)
-    build.add(AsReal(axis))
-    lower, upper = half(size), size - half(size)
-    mirrored = Piece(1, lower, upper, mirrored=True, factor=-1.0, source_lane=1)
-    build.add(Rearrange(axis, size, 1, (Piece(0, 0, lower), *((mirrored,) if upper else ()))))
-    build.add(Merge(axis))
+
+    def as_complex(line: StepBuilder) -> None:
+        line.add(Widen())
+        dft(line, DFT(axis, size, False, operation.scale))
+        line.add(quarter)
+        line.add(RealPart())
+
+    def as_real(line: StepBuilder) -> None:
+        """The upper half of the result is in the imaginary parts: X_(N-k) = -Im(exp(-pi i k / 2N) V_k)."""
+        _half_spectrum(line, axis, size, operation.scale, tools, dft)
+        line.add(quarter)
+        line.add(AsReal(axis))
+        lower, upper = half(size), size - half(size)
+        mirrored = Piece(1, lower, upper, mirrored=True, factor=-1.0, source_lane=1)
+        line.add(Rearrange(axis, size, 1, (Piece(0, 0, lower), *((mirrored,) if upper else ()))))
+        line.add(Merge(axis))
+
+    if tools.cost is None:
+        as_complex(build)
+    else:
+        cheapest(build, [as_complex, as_real], tools.cost)
+
+
+def _half_spectrum(build: StepBuilder, axis: int, size: int, scale: float, tools: Tools, dft: Way) -> None:
+    real_line(build, Real(axis, size, False, scale, to_real=False, weighted=False), tools, dft)
 
 
 def _fourth(build: StepBuilder, operation: Trig, tools: Tools, dft: Way) -> None:
@@ -131,7 +124,7 @@ def _fourth(build: StepBuilder, operation: Trig, tools: Tools, dft: Way) -> None
     build.fit(axis, size)
 
 
-def _first(build: StepBuilder, operation: Trig, real: _RealWay) -> None:
+def _first(build: StepBuilder, operation: Trig, tools: Tools, dft: Way) -> None:
     """C1 and S1: the even or odd extension to the period, a real DFT of that length, its real or imaginary parts."""
     axis, size = operation.axis, operation.size
     even = operation.kind == "C1"
@@ -144,7 +137,7 @@ def _first(build: StepBuilder, operation: Trig, real: _RealWay) -> None:
     build.add(Split(axis, size))
     build.add(Rearrange(axis, period, 1, tuple(piece for piece in pieces if piece.length)))
     build.add(Merge(axis))
-    real(build, axis, period, operation.scale / 2)
+    _half_spectrum(build, axis, period, operation.scale / 2, tools, dft)
     if even:
         build.add(RealPart())
         return

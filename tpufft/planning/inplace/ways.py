@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from tpufft.layout import Layout
 from tpufft.planning.inplace.bluestein import bluestein
-from tpufft.planning.inplace.builder import StepBuilder, Tools, Way
-from tpufft.planning.inplace.fourstep import four_step
+from tpufft.planning.inplace.builder import Cost, StepBuilder, Tools, Way, cheapest
+from tpufft.planning.inplace.fourstep import four_step, row_count
 from tpufft.planning.inplace.real import real_line
 from tpufft.planning.inplace.trigonometric import trig_line
 from tpufft.planning.operations import DFT, Real, Transform, Trig
-from tpufft.steps import Diagonal, Ends, Program, RealPart, Ring, Widen
-
-Cost = Callable[[Program], float]
+from tpufft.steps import Diagonal, Ends, RealPart, Ring, Widen
 
 POINT = {"C1": 1.0, "C2": 1.0, "C3": 1.0, "C4": 0.5**0.5, "S1": 1.0}
 """What one point is multiplied by."""
@@ -24,22 +23,20 @@ def by_exchange(layout: Layout, operation: Transform, tools: Tools, order: str, 
 
     def dft(build: StepBuilder, part: DFT, wanted: str = "natural") -> None:
         build.fit(part.axis, part.size)
-        start = build.layout
-        found = []
-        stepped = StepBuilder(start)
-        if four_step(stepped, part, tools, wanted):
-            found.append(stepped)
-        if part.size % start.parts[part.axis]:
-            convolved = StepBuilder(start)
-            bluestein(convolved, part, tools)
-            found.append(convolved)
-        build.extend(min(found, key=lambda other: cost(other.program)).steps)
+        parts = build.layout.parts[part.axis]
+        ways: list[Callable[[StepBuilder], None]] = []
+        if row_count(part.size, parts) is not None:
+            ways.append(lambda line: four_step(line, part, tools, wanted))
+        if part.size % parts:
+            ways.append(lambda line: bluestein(line, part, tools))
+        cheapest(build, ways, cost)
 
+    build = StepBuilder(layout)
     if isinstance(operation, DFT):
-        build = StepBuilder(layout)
         dft(build, operation, order)
-        return build
-    return _line(layout, operation, tools, dft, paired=True)
+    else:
+        _of_real(build, operation, replace(tools, cost=cost), dft)
+    return build
 
 
 def by_ring(layout: Layout, operation: Transform, tools: Tools, both_ways: bool) -> StepBuilder:
@@ -49,7 +46,21 @@ def by_ring(layout: Layout, operation: Transform, tools: Tools, both_ways: bool)
         build.fit(part.axis, part.size)
         build.add(Ring(part.axis, part.inverse, part.scale, both_ways, tools.precision))
 
-    return _line(layout, operation, tools, dft, paired=False)
+    build = StepBuilder(layout)
+    if isinstance(operation, DFT):
+        dft(build, operation)
+    else:
+        _of_real(build, operation, tools, dft)
+    return build
+
+
+def _of_real(build: StepBuilder, operation: Real | Trig, tools: Tools, dft: Way) -> None:
+    if operation.size == 1:
+        single(build, operation)
+    elif isinstance(operation, Real):
+        real_line(build, operation, tools, dft)
+    else:
+        trig_line(build, operation, tools, dft)
 
 
 def single(build: StepBuilder, operation: Transform) -> None:
@@ -60,16 +71,3 @@ def single(build: StepBuilder, operation: Transform) -> None:
     factor = operation.scale * (POINT[operation.kind] if isinstance(operation, Trig) else 1.0)
     if factor != 1.0:
         build.add(Diagonal(operation.axis, Ends(first=factor)))
-
-
-def _line(layout: Layout, operation: Transform, tools: Tools, dft: Way, *, paired: bool) -> StepBuilder:
-    build = StepBuilder(layout)
-    if operation.size == 1:
-        single(build, operation)
-    elif isinstance(operation, Real):
-        real_line(build, operation, tools, dft, paired=paired)
-    elif isinstance(operation, Trig):
-        trig_line(build, operation, tools, dft, paired=paired)
-    else:
-        dft(build, operation)
-    return build

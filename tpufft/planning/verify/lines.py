@@ -56,6 +56,11 @@ class Line:
         """Whether the result runs against the rows."""
         return sum(isinstance(operation, Flip) for operation in self.after) % 2 == 1
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether the neighbours of all columns are transformed and known."""
+        return self.filled == self.matrix.columns and not self.matrix.is_open
+
     def column_factor(self, place: jax.Array, dtype: np.dtype) -> jax.Array:
         """What an element of the input is multiplied by before the matrix."""
         return self._factor(place, self.before, dtype, self.matrix.columns, self.doubled == "columns")

@@ -1,4 +1,4 @@
-r"""What is known of the matrix of one axis without working it out: one entry, and what its neighbours have to do with it.
+r"""What is known of the matrix of one axis without working it out: a column, and what neighbours have to do with it.
 
 A matrix M is told by a column and by an identity :math:`M R = D M`: neighbouring elements of the signal on the one
 side (a shift, or the sum of both neighbours), factors of every frequency on the other. The mirrored identity
@@ -40,6 +40,16 @@ class Matrix:
         return self.size
 
     @property
+    def is_real(self) -> bool:
+        """Whether all entries are; neighbours come in pairs then."""
+        return False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether R is not known of all columns."""
+        return False
+
+    @property
     def order(self) -> int:
         """Of the roots of unity that the entries are made of."""
         return self.size
@@ -70,7 +80,8 @@ class Matrix:
 
     def has_neighbours(self, row: jax.Array, summed: bool) -> jax.Array:
         """The rows of which S is known."""
-        raise NotImplementedError
+        del summed
+        return row >= 0
 
 
 @dataclass(frozen=True)
@@ -82,17 +93,26 @@ class Fourier(Matrix):
     half_columns: bool = False
 
     @property
+    def is_open(self) -> bool:
+        """A half is."""
+        return self.half_columns
+
+    @property
     def rows(self) -> int:
+        """All of them, or the half."""
         return self.size // 2 + 1 if self.half_rows else self.size
 
     @property
     def columns(self) -> int:
+        """All of them, or the half."""
         return self.size // 2 + 1 if self.half_columns else self.size
 
     def entry(self, row: jax.Array, column: jax.Array, dtype: np.dtype) -> jax.Array:
+        """The root of the product of both numbers."""
         return self._root(row * column, dtype)
 
     def neighbours(self, column: jax.Array, summed: bool) -> Weighted:
+        """The column before, or both; a half ends on both sides."""
         if self.half_columns:
             last = self.columns - 1
             return [(column > 0, jnp.maximum(column - 1, 0)), (column < last, jnp.minimum(column + 1, last))]
@@ -100,20 +120,25 @@ class Fourier(Matrix):
         return moved + ([(column >= 0, jnp.remainder(column + 1, self.size))] if summed else [])
 
     def reached(self, column: jax.Array, summed: bool) -> list[jax.Array]:
+        """The column behind, or both."""
         if self.half_columns:
             return [column - 1, column + 1]
         return [jnp.remainder(column + step, self.size) for step in ((1, -1) if summed else (1,))]
 
     def may_move(self, column: jax.Array) -> jax.Array:
+        """All columns; of a half none at the ends, whose other neighbour is a conjugate."""
         return (column > 0) & (column < self.columns - 1) if self.half_columns else column >= 0
 
     def factor(self, row: jax.Array, summed: bool, dtype: np.dtype) -> jax.Array:
+        """A root, or twice its cosine."""
         return 2 * self._root(row, dtype).real if summed else self._root(row, dtype)
 
     def modulation(self, column: jax.Array, summed: bool, dtype: np.dtype) -> jax.Array:
+        """The conjugate of the same."""
         return self.factor(-column, summed, dtype)
 
     def has_neighbours(self, row: jax.Array, summed: bool) -> jax.Array:
+        """All rows; of a half none at the ends."""
         return (row > 0) & (row < self.rows - 1) if self.half_rows else row >= 0
 
     def _root(self, exponent: jax.Array, dtype: np.dtype) -> jax.Array:
@@ -125,10 +150,12 @@ class Circulant(Matrix):
     """A cyclic convolution: it commutes with the shift."""
 
     def neighbours(self, column: jax.Array, summed: bool) -> Weighted:
+        """The column before."""
         del summed
         return [(column >= 0, jnp.remainder(column - 1, self.size))]
 
     def reached(self, column: jax.Array, summed: bool) -> list[jax.Array]:
+        """The column behind."""
         del summed
         return [jnp.remainder(column + 1, self.size)]
 
@@ -171,15 +198,23 @@ class Cosines(Matrix):
     kind: str
 
     @property
+    def is_real(self) -> bool:
+        """They are."""
+        return True
+
+    @property
     def order(self) -> int:
+        """Fine enough for halves of points."""
         return self._mirror.per_point * (self.size + self._mirror.more)
 
     def entry(self, row: jax.Array, column: jax.Array, dtype: np.dtype) -> jax.Array:
+        """The cosine or the sine."""
         mirror = self._mirror
         root = roots(self.order, (mirror.a * column + mirror.b) * (mirror.c * row + mirror.d), dtype)
         return -root.imag if mirror.is_sine else root.real
 
     def neighbours(self, column: jax.Array, summed: bool) -> Weighted:
+        """Both, mirrored at the ends."""
         del summed
         last, mirror = self.size - 1, self._mirror
         low = jnp.where(column == 0, int(mirror.low == "edge"), 1 + (column == 1) * int(mirror.low == "point"))
@@ -191,20 +226,24 @@ class Cosines(Matrix):
         return [(low, jnp.maximum(column - 1, 0)), (high, jnp.minimum(column + 1, last))]
 
     def reached(self, column: jax.Array, summed: bool) -> list[jax.Array]:
+        """Both; what stands at an end keeps part of itself."""
         del summed
         return [jnp.maximum(column - 1, 0), jnp.minimum(column + 1, self.size - 1)]
 
     def factor(self, row: jax.Array, summed: bool, dtype: np.dtype) -> jax.Array:
+        """Twice the cosine of a row's step."""
         del summed
         mirror = self._mirror
         return 2 * roots(self.order, mirror.a * (mirror.c * row + mirror.d), dtype).real
 
     def modulation(self, column: jax.Array, summed: bool, dtype: np.dtype) -> jax.Array:
+        """Twice the cosine of a column's step."""
         del summed
         mirror = self._mirror
         return 2 * roots(self.order, mirror.c * (mirror.a * column + mirror.b), dtype).real
 
     def has_neighbours(self, row: jax.Array, summed: bool) -> jax.Array:
+        """All but the ends, where the mirrors of the transposed matrix would come in."""
         del summed
         return (row > 0) & (row < self.size - 1)
 

@@ -5,8 +5,8 @@ Every program is elementwise but for the largest deviation, which is all that cr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from typing import Any
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -18,6 +18,9 @@ from tpufft.planning.verify.lines import Line
 from tpufft.planning.verify.sides import Side
 from tpufft.planning.verify.values import roots, uniform
 from tpufft.steps import complex_dtype, real_dtype
+
+Deviation: TypeAlias = tuple[jax.Array, jax.Array, jax.Array | bool]
+"""What came, what should, and where that is known."""
 
 _JUNK = np.uint32(0x2545F491)
 
@@ -39,10 +42,17 @@ class Programs:
         self.problem, self.lines, self.before, self.after = problem, lines, before, after
         self._kept: dict[Hashable, Any] = {}
 
+    @property
+    def real(self) -> np.dtype:
+        """The dtype of the parts of all numbers."""
+        return real_dtype(self.problem.result_dtype)
+
     # -- inputs ----------------------------------------------------------------------------------------------------
 
     def random(self, seed: np.uint32, guard: Line | None = None) -> jax.Array:
         """Random numbers in the place of every column; along `guard` none that would move to where nothing is."""
+        if guard is not None and guard.is_closed:
+            guard = None
         return self._made(("random", guard), lambda columns, seed: self._drawn(seed, columns, guard), seed)
 
     def combined(self, seeds: np.ndarray, factors: np.ndarray) -> jax.Array:
@@ -71,7 +81,7 @@ class Programs:
             found: Any = 0
             for weight, place in line.matrix.neighbours(columns[line.axis], summed):
                 others = [place if axis == line.axis else column for axis, column in enumerate(columns)]
-                found = found + weight.astype(self._real) * self._drawn(seed, others, line)
+                found = found + weight.astype(self.real) * self._drawn(seed, others, line)
             return found
 
         return self._made(("neighbours", line), value, seed)
@@ -98,9 +108,7 @@ class Programs:
     def compare_combined(self, factors: np.ndarray, first: jax.Array, second: jax.Array, both: jax.Array) -> float:
         """Whether both is the sum of first and second with factors."""
 
-        def deviation(
-            rows: list[jax.Array], outputs: list[jax.Array], factors: jax.Array
-        ) -> tuple[jax.Array, jax.Array, Any]:
+        def deviation(rows: list[jax.Array], outputs: list[jax.Array], factors: jax.Array) -> Deviation:
             return outputs[2], factors[0] * outputs[0] + factors[1] * outputs[1], True
 
         return self._compared("combined", deviation, [first, second, both], factors)
@@ -108,9 +116,7 @@ class Programs:
     def compare_impulse(self, seed: np.uint32, places: np.ndarray, y: jax.Array) -> float:
         """Whether the result is made of the columns at the impulse."""
 
-        def deviation(
-            rows: list[jax.Array], outputs: list[jax.Array], seed: jax.Array, places: jax.Array
-        ) -> tuple[jax.Array, jax.Array, Any]:
+        def deviation(rows: list[jax.Array], outputs: list[jax.Array], seed: jax.Array, places: jax.Array) -> Deviation:
             wanted = self._amplitude(seed, rows, self.problem.dtype)
             for line, place in zip(self.lines, places, strict=True):
                 entry = line.matrix.entry(rows[line.axis], line.column(place), self._complex)
@@ -122,14 +128,12 @@ class Programs:
     def compare_neighbours(self, line: Line, summed: bool, plain: jax.Array, moved: jax.Array) -> float:
         """Whether neighbours in the input are factors in the result."""
 
-        def deviation(rows: list[jax.Array], outputs: list[jax.Array]) -> tuple[jax.Array, jax.Array, Any]:
+        def deviation(rows: list[jax.Array], outputs: list[jax.Array]) -> Deviation:
             return outputs[1], line.matrix.factor(rows[line.axis], summed, self._complex) * outputs[0], True
 
         return self._compared(("neighbours", line), deviation, [plain, moved])
 
-    def compare_modulated(
-        self, line: Line, modulated: jax.Array, rolled: list[jax.Array], *, everywhere: bool = False
-    ) -> float:
+    def compare_modulated(self, line: Line, modulated: jax.Array, rolled: Mapping[int, jax.Array]) -> float:
         """Whether factors in the input are neighbours in the result.
 
         Parameters
@@ -137,27 +141,34 @@ class Programs:
         line : Line
             The axis.
         modulated : jax.Array
-            The result of the modulated input.
-        rolled : list of jax.Array
-            The other result rolled one bin forth, and for both neighbours one bin back too.
-        everywhere : bool
-            Whether the neighbours are known at the ends too.
+            The result of the input with its factors.
+        rolled : mapping
+            The result of the input itself, rolled by one bin, forth (1) or back (-1) or both.
         """
-        axis, summed = line.axis, len(rolled) > 1
+        axis, steps, size = line.axis, tuple(rolled), self.after.layout.shape[line.axis]
 
-        def deviation(rows: list[jax.Array], outputs: list[jax.Array]) -> tuple[jax.Array, jax.Array, Any]:
+        def deviation(rows: list[jax.Array], outputs: list[jax.Array]) -> Deviation:
             bins = self.after.bins()[axis]
-            here = line.row_factor(bins, self._real)
+            here = line.row_factor(bins, self.real)
             wanted: Any = 0
-            for output, step in zip(outputs[1:], (1, -1), strict=False):
-                # Outputs come without their factors at their old places; the rolled ones stand elsewhere now.
-                size = self.after.layout.shape[axis]
-                there = line.row_factor(jnp.remainder(bins - step, size), self._real)
+            for output, step in zip(outputs[1:], steps, strict=True):
+                # The factors that were taken off are those of the place, not of what was rolled there.
+                there = line.row_factor(jnp.remainder(bins - step, size), self.real)
                 wanted = wanted + self.after.neighbour(output, axis, step) * (here / there)
-            known = True if everywhere else line.matrix.has_neighbours(rows[axis], summed)
-            return outputs[0], wanted, known
+            return outputs[0], wanted, line.matrix.has_neighbours(rows[axis], len(steps) > 1)
 
-        return self._compared(("modulated", line), deviation, [modulated, *rolled])
+        return self._compared(("modulated", line), deviation, [modulated, *rolled.values()])
+
+    def compare_inputs(self, first: jax.Array, second: jax.Array) -> float:
+        """Whether two inputs are the same, their factors taken off."""
+
+        def program(first: jax.Array, second: jax.Array) -> jax.Array:
+            factors = jnp.ones((1,) * self.before.layout.rank, self.real)
+            for line in self.lines:
+                factors = factors * line.column_factor(self.before.bins()[line.axis], self.real)
+            return _largest_off(self.before, first * factors, second * factors, True)
+
+        return float(self._run("inputs", program, self._scalar, first, second))
 
     def compare_tone(
         self, seed: np.uint32, number: np.int64, turn: np.ndarray, eigenvalue: np.ndarray, y: jax.Array
@@ -171,7 +182,7 @@ class Programs:
             number: jax.Array,
             turn: jax.Array,
             eigenvalue: jax.Array,
-        ) -> tuple[jax.Array, jax.Array, Any]:
+        ) -> Deviation:
             product = jnp.stack(
                 [turn[0] * eigenvalue[0] - turn[1] * eigenvalue[1], turn[0] * eigenvalue[1] + turn[1] * eigenvalue[0]]
             )
@@ -184,10 +195,6 @@ class Programs:
     @property
     def _complex(self) -> np.dtype:
         return complex_dtype(self.problem.result_dtype)
-
-    @property
-    def _real(self) -> np.dtype:
-        return real_dtype(self.problem.result_dtype)
 
     @property
     def _gives_complex(self) -> bool:
@@ -213,7 +220,7 @@ class Programs:
     def _tone(self, places: list[jax.Array], number: jax.Array, turn: jax.Array) -> jax.Array:
         (line,) = self.lines
         root = roots(line.matrix.size, -number * places[line.axis], self._complex)
-        return turn[0].astype(self._real) * root.real - turn[1].astype(self._real) * root.imag
+        return turn[0].astype(self.real) * root.real - turn[1].astype(self.real) * root.imag
 
     def _made(self, key: Hashable, value: Callable[..., jax.Array], *arguments: Any) -> jax.Array:
         """An input of the plan: values in the place of what is transformed, and junk where nothing may be read."""
@@ -221,10 +228,10 @@ class Programs:
 
         def program(*arguments: jax.Array) -> jax.Array:
             positions, columns = self.before.positions(), self.before.bins()
-            factors = jnp.ones((1,) * layout.rank, self._real)
+            factors = jnp.ones((1,) * layout.rank, self.real)
             read = self.before.inside()
             for line in self.lines:
-                factors = factors * line.column_factor(columns[line.axis], self._real)
+                factors = factors * line.column_factor(columns[line.axis], self.real)
                 read = read & (positions[line.axis] < line.filled)
                 columns[line.axis] = line.column(columns[line.axis])
             junk = uniform(_JUNK ^ arguments[0].ravel()[0].astype(np.uint32), positions, layout.dtype)
@@ -233,25 +240,26 @@ class Programs:
 
         return self._run(("made", key), program, self.before.inner.sharding, *arguments)
 
-    def _compared(self, key: Hashable, deviation: Callable[..., tuple], outputs: list[jax.Array], *arguments: Any) -> float:
+    def _compared(
+        self, key: Hashable, deviation: Callable[..., tuple], outputs: list[jax.Array], *arguments: Any
+    ) -> float:
         """The largest deviation of a result, its factors taken off, relative to the largest value in sight."""
 
         def program(outputs: list[jax.Array], *arguments: jax.Array) -> jax.Array:
             rows = self.after.bins()
-            factors = jnp.ones((1,) * self.after.layout.rank, self._real)
+            factors = jnp.ones((1,) * self.after.layout.rank, self.real)
             for line in self.lines:
-                factors = factors * line.row_factor(rows[line.axis], self._real)
+                factors = factors * line.row_factor(rows[line.axis], self.real)
                 rows[line.axis] = line.row(rows[line.axis])
             outputs = [output / factors for output in outputs]
             got, wanted, known = deviation(rows, outputs, *arguments)
-            inside = self.after.inside()
-            largest = [jnp.max(jnp.where(inside, jnp.abs(one), 0)) for one in (*outputs, wanted)]
-            off = jnp.max(jnp.where(inside & known, jnp.abs(got - wanted), 0))
-            scale = jnp.max(jnp.stack(largest))
-            return jnp.where(scale == 0, off, off / scale)
+            return _largest_off(self.after, got, wanted, known, *outputs)
 
-        scalar = NamedSharding(self.after.inner.mesh, PartitionSpec())  # type: ignore[arg-type]
-        return float(self._run(("compared", key), program, scalar, outputs, *arguments))
+        return float(self._run(("compared", key), program, self._scalar, outputs, *arguments))
+
+    @property
+    def _scalar(self) -> NamedSharding:
+        return NamedSharding(self.after.inner.mesh, PartitionSpec())  # type: ignore[arg-type]
 
     def _run(self, key: Hashable, program: Callable[..., jax.Array], sharding: Sharding, *arguments: Any) -> jax.Array:
         # 64-bit integers count along any axis; every other dtype is named.
@@ -259,3 +267,18 @@ class Programs:
             if key not in self._kept:
                 self._kept[key] = jax.jit(program, out_shardings=sharding)
             return self._kept[key](*arguments).block_until_ready()
+
+
+def _largest_off(
+    side: Side, got: jax.Array, wanted: jax.Array, known: jax.Array | bool, *others: jax.Array
+) -> jax.Array:
+    """The largest distance of what is known, relative to the largest value of all; not a number where one is none."""
+    inside = side.inside()
+
+    def largest(values: jax.Array, where: jax.Array) -> jax.Array:
+        # A maximum over devices may lose a NaN, but not an infinity.
+        return jnp.max(jnp.where(jnp.isnan(values), jnp.inf, jnp.abs(values)), where=where, initial=0)
+
+    scale = jnp.max(jnp.stack([largest(one, inside) for one in (got, wanted, *others)]))
+    off = largest(got - wanted, inside & known)
+    return jnp.where(scale == 0, off, off / scale)

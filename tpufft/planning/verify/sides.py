@@ -11,6 +11,7 @@ from jax import lax
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from tpufft.chunked import ChunkedArray
+from tpufft.errors import LayoutError
 from tpufft.layout import Layout
 
 
@@ -34,8 +35,10 @@ class Side:
         """The layout on a mesh of Auto axes, where programs of elementwise operations need no annotation."""
         mesh = self.layout.mesh
         if not isinstance(mesh, Mesh):
-            raise ValueError(f"plan: its mesh {mesh} has no devices to verify it on; plan for a jax.sharding.Mesh")
-        return replace(self.layout, mesh=Mesh(mesh.devices, mesh.axis_names, axis_types=(AxisType.Auto,) * mesh.devices.ndim))
+            raise LayoutError(f"plan: its mesh {mesh} has no devices to verify it on; plan for a jax.sharding.Mesh")
+        return replace(
+            self.layout, mesh=Mesh(mesh.devices, mesh.axis_names, axis_types=(AxisType.Auto,) * mesh.devices.ndim)
+        )
 
     def positions(self) -> list[jax.Array]:
         """The stored places along every axis, padding included, int64, of full rank; inside a program."""
@@ -105,10 +108,11 @@ class Side:
         return parts, self.layout.shape[axis] // parts
 
 
-def sides_of(problem_order: str, is_inverse: bool, axes: tuple[int, ...], before: Layout, after: Layout) -> tuple[Side, Side]:
+def sides_of(order: str, is_inverse: bool, axes: tuple[int, ...], before: Layout, after: Layout) -> tuple[Side, Side]:
     """Both sides of a plan; `axes` are those of complex DFTs, which the scrambled order is for."""
+
     def side(layout: Layout, holds_order: bool) -> Side:
         found = [axis for axis in axes if layout.parts[axis] > 1 and layout.shape[axis] % layout.parts[axis] == 0]
-        return Side(layout, found[0] if problem_order == "scrambled" and holds_order and found else None)
+        return Side(layout, found[0] if order == "scrambled" and holds_order and found else None)
 
     return side(before, is_inverse), side(after, not is_inverse)
