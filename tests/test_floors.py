@@ -32,6 +32,7 @@ FLOORS = (
     ("chunked",),
     ("steps",),
     ("layout",),
+    ("meshes",),
     ("formats", "cluster", "tpu"),
     ("errors",),
 )

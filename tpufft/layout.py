@@ -15,13 +15,13 @@ from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
-from jax.sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec
+from jax.sharding import NamedSharding, PartitionSpec
 
 from tpufft.errors import LayoutError
+from tpufft.meshes import AnyMesh
 
 AxisNames: TypeAlias = tuple[str, ...]
 Spec: TypeAlias = tuple[AxisNames, ...]
-AnyMesh: TypeAlias = Mesh | AbstractMesh
 SpecLike: TypeAlias = PartitionSpec | Sequence[str | Sequence[str] | None]
 
 

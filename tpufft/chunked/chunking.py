@@ -11,9 +11,10 @@ from jax.sharding import AbstractMesh, Mesh
 from jax.typing import ArrayLike
 
 from tpufft.chunked.array import ChunkedArray
-from tpufft.chunked.placement import moved, place, same_devices, visible_sharding
+from tpufft.chunked.placement import moved, place
 from tpufft.errors import LayoutError
-from tpufft.layout import AnyMesh, Layout, SpecLike
+from tpufft.layout import Layout, SpecLike
+from tpufft.meshes import AnyMesh, check_same_devices, context_mesh, default_mesh, same_devices, visible_sharding
 
 
 def chunk(x: ArrayLike | ChunkedArray, mesh: AnyMesh | None = None, spec: SpecLike | None = None) -> ChunkedArray:
@@ -90,24 +91,21 @@ def _rechunked(x: ChunkedArray, mesh: AnyMesh | None, spec: SpecLike | None) -> 
 
 def _mesh(given: AnyMesh | None, shown: AnyMesh | None, *, is_traced: bool) -> AnyMesh:
     """The caller's mesh, the array's own, the one in context, or all devices; a wrong one is found by ``place``."""
-    if given is not None and shown is not None and is_traced and not same_devices(given, shown):
-        raise LayoutError(f"mesh={given} contradicts the array, whose type names {shown}; pass that mesh, or none")
+    if given is not None and shown is not None and is_traced:
+        check_same_devices(given, shown)
     if given is not None:
         return given
     if shown is not None:
         return shown
-    context = jax.sharding.get_abstract_mesh()
-    if not context.empty:
-        try:
-            return jax.sharding.get_mesh()
-        except ValueError:  # under jit, where only the abstract mesh shows
-            return context
+    context = context_mesh()
+    if context is not None:
+        return context
     if is_traced and jax.device_count() > 1:
         raise LayoutError(
             "tpufft.chunk was called under jit, where the array's own sharding does not show: pass mesh= (and spec=), "
             "or use jax.set_mesh"
         )
-    return Mesh(np.array(jax.devices()), ("x",))
+    return default_mesh()
 
 
 def _refuse_manual_axes() -> None:

@@ -16,7 +16,8 @@ from jax.tree_util import GetAttrKey
 from tpufft.chunked.placement import constrained, settled, whole
 from tpufft.chunked.refit import Frame, refitted
 from tpufft.errors import LayoutError
-from tpufft.layout import AnyMesh, Layout
+from tpufft.layout import Layout
+from tpufft.meshes import AnyMesh
 
 
 @dataclass(frozen=True, eq=False, repr=False)

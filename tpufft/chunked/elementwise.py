@@ -15,9 +15,10 @@ import numpy as np
 
 from tpufft.chunked.chunks import Chunks
 from tpufft.chunked.masking import masked
-from tpufft.chunked.placement import constrained, place, stored, visible_sharding
+from tpufft.chunked.placement import constrained, place, stored
 from tpufft.errors import LayoutError
 from tpufft.layout import Layout, format_spec, normalize_spec
+from tpufft.meshes import visible_sharding
 
 T = TypeVar("T", bound=Chunks)
 

@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tpufft.chunked.placement import visible_sharding
 from tpufft.layout import Layout
+from tpufft.meshes import visible_sharding
 
 
 def masked(x: Any, layout: Layout, fill: Any, like: Any = None) -> jax.Array:

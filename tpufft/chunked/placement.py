@@ -13,36 +13,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jax.core import Tracer
-from jax.sharding import AxisType, Mesh, NamedSharding
+from jax.sharding import AxisType, NamedSharding
 
-from tpufft.errors import LayoutError
-from tpufft.layout import AnyMesh, Layout, normalize_spec
-
-
-def visible_sharding(x: Any) -> NamedSharding | None:
-    """Mesh and spec that an array shows: a concrete one by its sharding, a tracer by its type on an Explicit mesh."""
-    if isinstance(x, Tracer):
-        sharding = getattr(jax.typeof(x), "sharding", None)
-        explicit = isinstance(sharding, NamedSharding) and AxisType.Explicit in sharding.mesh.axis_types
-        return sharding if explicit else None
-    sharding = getattr(x, "sharding", None)
-    return sharding if isinstance(sharding, NamedSharding) and not sharding.mesh.empty else None
-
-
-def same_devices(a: AnyMesh, b: AnyMesh) -> bool:
-    """Whether two meshes have the same axes over the same devices, whatever the axes' types."""
-    if a.axis_names != b.axis_names or dict(a.shape) != dict(b.shape):
-        return False
-    return not (isinstance(a, Mesh) and isinstance(b, Mesh)) or np.array_equal(a.device_ids, b.device_ids)
-
-
-def mesh_text(mesh: AnyMesh) -> str:
-    """A mesh as messages name it; the devices too, since meshes of one shape may differ in them."""
-    axes = ", ".join(f"{name}={size}" for name, size in mesh.shape.items())
-    if not isinstance(mesh, Mesh):
-        return f"Mesh({axes})"
-    ids = mesh.device_ids.ravel().tolist()
-    return f"Mesh({axes}; devices {ids if len(ids) <= 8 else f'{ids[0]}...{ids[-1]}'})"
+from tpufft.layout import Layout, normalize_spec
+from tpufft.meshes import check_same_devices, same_devices, visible_sharding
 
 
 def settled(x: Any) -> Any:
@@ -99,11 +73,8 @@ def place(x: Any, layout: Layout) -> jax.Array:
     if not isinstance(x, jax.Array):
         return _from_host(np.asarray(x), layout)
     visible = visible_sharding(x)
-    if visible is not None and not same_devices(visible.mesh, layout.mesh):
-        raise LayoutError(
-            f"mesh={mesh_text(layout.mesh)} contradicts the array, which lives on {mesh_text(visible.mesh)}; pass that "
-            "mesh, none, or move the array with jax.device_put"
-        )
+    if visible is not None:
+        check_same_devices(layout.mesh, visible.mesh)
     if x.shape == layout.stored_shape:
         return settled(constrained(x, layout))
     if visible is None:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from jax.sharding import Mesh
 
-from tpufft.chunked.placement import visible_sharding
 from tpufft.errors import LayoutError
 from tpufft.layout import Layout, normalize_spec
+from tpufft.meshes import visible_sharding
 
 
 @dataclass(frozen=True, eq=False)

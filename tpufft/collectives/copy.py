@@ -23,12 +23,24 @@ def copy_fragments(
     parts: Sequence[Fragment],
     platform: str,
 ) -> jax.Array:
-    """Assemble a chunk of `length` along `axis` from `parts` of all chunks; what no part fills is zero.
+    """Assemble a chunk from `parts` of all chunks of one array; see :func:`assemble`."""
+    return assemble([(x, parts)], axis, names, count, length, platform)
+
+
+def assemble(
+    pieces: Sequence[tuple[jax.Array, Sequence[Fragment]]],
+    axis: int,
+    names: AxisNames,
+    count: int,
+    length: int,
+    platform: str,
+) -> jax.Array:
+    """A chunk of `length` along `axis` from parts of all chunks of some arrays; what no part fills is zero.
 
     Parameters
     ----------
-    x : array
-        This device's chunk.
+    pieces : sequence of (array, sequence of Fragment)
+        This device's chunk of each array, and what of it goes where, for all devices.
     axis : int
         The chunked axis.
     names : tuple of str
@@ -37,26 +49,24 @@ def copy_fragments(
         Devices along `names`.
     length : int
         Elements of the new chunk along `axis`.
-    parts : sequence of Fragment
-        What goes where, for all devices.
     platform : str
         The devices' platform.
     """
-    stay = rounds([part for part in parts if part.source == part.target])
-    groups = [*stay, *rounds(crossing(list(parts)))]
-    spare = max((part.length for part in parts), default=0)
-    # One copy of the chunk and one of the result, each as much longer as a piece, serve all rounds.
-    source = _widened(x, axis, spare) if any(_uneven(group, x.shape[axis]) for group in groups) else x
-    shape = (*x.shape[:axis], length + spare, *x.shape[axis + 1 :])
+    spare = max((part.length for _, parts in pieces for part in parts), default=0)
+    first = pieces[0][0]
+    # One copy of each chunk and one of the result, longer by a piece, serve all rounds.
+    shape = (*first.shape[:axis], length + spare, *first.shape[axis + 1 :])
     # A sum with the argument's own zeros keeps the type of a varying value inside shard_map.
-    result = jnp.zeros(shape, x.dtype) + jnp.zeros_like(lax.slice_in_dim(x, 0, 1, axis=axis))
-    for group in groups:
-        window = max(part.length for part in group)
-        piece = _cut(source, axis, names, count, group, window)
-        pairs = [(part.source, part.target) for part in group]
-        if any(sender != receiver for sender, receiver in pairs):
-            piece = permute(piece, names, pairs, platform)
-        result = _put(result, piece, axis, names, count, group)
+    result = jnp.zeros(shape, first.dtype) + jnp.zeros_like(lax.slice_in_dim(first, 0, 1, axis=axis))
+    for x, parts in pieces:
+        groups = [*rounds([part for part in parts if part.source == part.target]), *rounds(crossing(list(parts)))]
+        source = _widened(x, axis, spare) if any(_uneven(group, x.shape[axis]) for group in groups) else x
+        for group in groups:
+            piece = _cut(source, axis, names, group, max(part.length for part in group))
+            pairs = [(part.source, part.target) for part in group]
+            if any(sender != receiver for sender, receiver in pairs):
+                piece = permute(piece, names, pairs, platform)
+            result = _put(result, piece, axis, names, count, group)
     return lax.slice_in_dim(result, 0, length, axis=axis)
 
 
@@ -70,7 +80,7 @@ def _uneven(group: list[Fragment], length: int) -> bool:
     return any(part.source_start + window > length for part in group)
 
 
-def _cut(x: jax.Array, axis: int, names: AxisNames, count: int, group: list[Fragment], window: int) -> jax.Array:
+def _cut(x: jax.Array, axis: int, names: AxisNames, group: list[Fragment], window: int) -> jax.Array:
     """What this device sends; what lies behind its piece is for nobody."""
     starts = {part.source_start for part in group}
     if len(starts) == 1:

@@ -21,7 +21,8 @@ from jax.stages import Wrapped
 from tpufft.cluster import deadlock_risk
 from tpufft.execution.operator import Bound, Operator, layout_of, visible_layout
 from tpufft.execution.rules import run
-from tpufft.layout import AnyMesh, Layout
+from tpufft.layout import Layout
+from tpufft.meshes import AnyMesh
 
 _ONE_AT_A_TIME = threading.Lock()
 

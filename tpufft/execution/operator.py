@@ -8,9 +8,10 @@ from typing import Any, Protocol
 import jax
 import numpy as np
 from jax.core import ShapedArray, Tracer
-from jax.sharding import AxisType, NamedSharding
+from jax.sharding import NamedSharding
 
 from tpufft.layout import AxisNames, Layout
+from tpufft.meshes import visible_sharding
 from tpufft.steps import Program
 
 
@@ -61,12 +62,7 @@ class Operator(Protocol):
 
 def visible_layout(x: jax.Array | ShapedArray) -> Layout | None:
     """The layout that an array shows: a concrete array's sharding, or a tracer's type on an Explicit mesh."""
-    concrete = isinstance(x, jax.Array) and not isinstance(x, Tracer)
-    sharding = getattr(x, "sharding", None) if concrete or isinstance(x, ShapedArray) else jax.typeof(x).sharding
-    layout = layout_of(x.shape, x.dtype, sharding)
-    if not concrete and layout is not None and AxisType.Explicit not in layout.mesh.axis_types:
-        return None
-    return layout
+    return layout_of(x.shape, x.dtype, visible_sharding(x))
 
 
 def shown_layout(x: Any) -> tuple[Layout | None, bool]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tpufft.collectives import axis_name, copy_fragments, exchange
+from tpufft.collectives import assemble, axis_name, copy_fragments, exchange
 from tpufft.execution.block_row import ring_dft
 from tpufft.execution.chirp import chirp_kernel
 from tpufft.execution.halves import collect, fold, spread, unfold
@@ -27,6 +27,7 @@ from tpufft.steps import (
     Diagonal,
     Exchange,
     Fold,
+    Fragment,
     Interleave,
     Local,
     LocalReal,
@@ -227,15 +228,15 @@ def _chirp_spectrum(step: ChirpSpectrum, layout: Layout, chunk: jax.Array, platf
 def _rearrange(step: Rearrange, layout: Layout, chunk: jax.Array, platform: str) -> jax.Array:
     names, count = layout.spec[step.axis], layout.parts[step.axis]
     length = step.after(layout).chunk_shape[step.axis]
-    lanes: dict[int, jax.Array] = {}
+    lanes: dict[int, list[tuple[jax.Array, Sequence[Fragment]]]] = {}
     for piece, parts in zip(step.pieces, step.fragments(layout), strict=True):
         lane = lax.index_in_dim(chunk, piece.source_lane, step.axis + 1, keepdims=False)
         lane = jnp.flip(lane, step.axis) if piece.mirrored else lane
-        moved = copy_fragments(lane, step.axis, names, count, length, parts, platform)
-        moved = moved if piece.factor == 1.0 else moved * np.asarray(piece.factor, real_dtype(chunk.dtype))
-        lanes[piece.target_lane] = lanes[piece.target_lane] + moved if piece.target_lane in lanes else moved
-    empty = jnp.zeros_like(next(iter(lanes.values())))
-    return jnp.stack([lanes.get(number, empty) for number in range(step.lanes)], axis=step.axis + 1)
+        lane = lane if piece.factor == 1.0 else lane * np.asarray(piece.factor, real_dtype(chunk.dtype))
+        lanes.setdefault(piece.target_lane, []).append((lane, parts))
+    full = {n: assemble(found, step.axis, names, count, length, platform) for n, found in lanes.items()}
+    empty = jnp.zeros_like(next(iter(full.values())))
+    return jnp.stack([full.get(number, empty) for number in range(step.lanes)], axis=step.axis + 1)
 
 
 _RULES: Mapping[type[Step], Callable[[Any, Layout, jax.Array, str], jax.Array]] = MappingProxyType(

@@ -12,7 +12,7 @@ from tpufft.errors import LayoutError
 from tpufft.formats import Reader, format_of
 from tpufft.jobs.blocks import Progress, Tally, blocks, concrete, extent, relative
 from tpufft.layout import Layout, SpecLike, format_spec
-from tpufft.planning import default_mesh
+from tpufft.meshes import context_mesh, default_mesh
 
 
 def load(
@@ -68,7 +68,7 @@ def load(
     """
     with format_of(path).reader(path) as reader:
         target = _target_dtype(reader.dtype, dtype)
-        layout = Layout.of(reader.shape, target, _default_mesh() if mesh is None else mesh, spec)
+        layout = Layout.of(reader.shape, target, mesh or context_mesh() or default_mesh(), spec)
         return load_from(reader, layout, progress=progress)
 
 
@@ -150,11 +150,6 @@ def _check_range(values: np.ndarray, dtype: np.dtype) -> None:
             f"the file's {values.dtype} values reach {low if low < limits.min else high}, beyond {dtype}; switch on "
             f"jax_enable_x64 or pass a wider dtype="
         )
-
-
-def _default_mesh() -> Mesh:
-    mesh = jax.sharding.get_mesh()
-    return default_mesh() if mesh.empty else mesh
 
 
 def _key(index: tuple[slice, ...]) -> tuple[tuple[int, int], ...]:

@@ -13,7 +13,7 @@ from tpufft.planning.frequencies import Bins, bins_of, frequencies
 from tpufft.planning.orders import transposed_shape
 from tpufft.planning.plan import Plan, make_plan
 from tpufft.planning.problem import Problem
-from tpufft.planning.request import Request, default_mesh, layouts_of
+from tpufft.planning.request import Request, layouts_of
 from tpufft.planning.verify import Check, Verification, verify
 from tpufft.planning.words import (
     METHODS,
@@ -43,7 +43,6 @@ __all__ = [
     "check_axis",
     "check_word",
     "computing_dtype",
-    "default_mesh",
     "frequencies",
     "hankel_problem",
     "layouts_of",

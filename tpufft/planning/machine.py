@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from jax.sharding import Mesh
 
 from tpufft.execution import mesh_platform
-from tpufft.layout import AnyMesh
+from tpufft.meshes import AnyMesh
 from tpufft.tpu import CHIPS, Chip
 
 BF16_PASSES = 6

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from tpufft.errors import LayoutError
-from tpufft.layout import AnyMesh, Layout, Spec, format_spec, mesh_size
+from tpufft.layout import Layout, Spec, format_spec, mesh_size
+from tpufft.meshes import AnyMesh
 
 
 def transposed_spec(shape: tuple[int, ...], mesh: AnyMesh, spec: Spec, axes: tuple[int, ...]) -> Spec:

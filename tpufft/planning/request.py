@@ -8,11 +8,12 @@ from typing import TypeAlias
 
 import jax
 import numpy as np
-from jax.sharding import Mesh, PartitionSpec
+from jax.sharding import PartitionSpec
 
 from tpufft.errors import LayoutError
 from tpufft.execution import Bound
-from tpufft.layout import AnyMesh, AxisNames, Layout, Spec, normalize_spec, row_chunked
+from tpufft.layout import AxisNames, Layout, Spec, normalize_spec, row_chunked
+from tpufft.meshes import AnyMesh, check_same_devices, default_mesh
 from tpufft.planning.machine import Machine, machine_of
 from tpufft.planning.orders import natural_spec, transposed_spec
 from tpufft.planning.problem import Problem
@@ -144,18 +145,10 @@ def layouts_of(request: Request, visible: Layout | None, tracing: bool) -> tuple
     )
 
 
-def default_mesh() -> Mesh:
-    """All devices as one axis ``x``."""
-    return Mesh(np.array(jax.devices()), ("x",))
-
-
 def _mesh(request: Request, visible: Layout | None, tracing: bool) -> AnyMesh:
     if visible is not None:
-        if request.mesh is not None and not same_devices(request.mesh, visible.mesh):
-            raise LayoutError(
-                f"mesh={_mesh_text(request.mesh)} contradicts the array, which lives on {_mesh_text(visible.mesh)}; "
-                "pass that mesh, none, or move the array with jax.device_put"
-            )
+        if request.mesh is not None:
+            check_same_devices(request.mesh, visible.mesh)
         return visible.mesh
     if request.mesh is not None:
         return request.mesh
@@ -167,20 +160,6 @@ def _mesh(request: Request, visible: Layout | None, tracing: bool) -> AnyMesh:
             "pass mesh= (and spec=), or use jax.set_mesh"
         )
     return default_mesh()
-
-
-def same_devices(a: AnyMesh, b: AnyMesh) -> bool:
-    """Whether two meshes have the same axes over the same devices, whatever the axes' types."""
-    if a.axis_names != b.axis_names or dict(a.shape) != dict(b.shape):
-        return False
-    if isinstance(a, Mesh) and isinstance(b, Mesh):
-        return bool(np.array_equal(a.device_ids, b.device_ids))
-    return True
-
-
-def _mesh_text(mesh: AnyMesh) -> str:
-    axes = ", ".join(f"{name}={size}" for name, size in mesh.shape.items())
-    return f"Mesh({axes})"
 
 
 def _specs(request: Request, visible: Layout | None, mesh: AnyMesh, tracing: bool) -> tuple[Spec, Spec]:

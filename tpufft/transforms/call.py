@@ -15,7 +15,8 @@ from jax.typing import ArrayLike
 from tpufft import execution
 from tpufft.chunked import ChunkedArray
 from tpufft.errors import LayoutError
-from tpufft.layout import AnyMesh, Layout, SpecLike, normalize_spec
+from tpufft.layout import Layout, SpecLike, normalize_spec
+from tpufft.meshes import AnyMesh, context_mesh
 from tpufft.planning import Problem, Request, hankel_problem, layouts_of, shift_problem, transform_problem, widest_float
 from tpufft.steps import Precision
 
@@ -101,17 +102,6 @@ def request(problem: Problem, mesh: AnyMesh | None, spec: SpecLike | None, out_s
         return None if given is None else normalize_spec(given, rank, known, argument=argument)
 
     return Request(problem, mesh, entries(spec, "spec"), entries(out_spec, "out_spec"), context)
-
-
-def context_mesh() -> AnyMesh | None:
-    """The mesh that ``jax.set_mesh`` set around the call."""
-    abstract = jax.sharding.get_abstract_mesh()
-    if abstract.empty:
-        return None
-    try:
-        return jax.sharding.get_mesh()
-    except ValueError:  # under jit, where only the abstract mesh shows
-        return abstract
 
 
 @functools.lru_cache(maxsize=1024)

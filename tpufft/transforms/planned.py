@@ -9,6 +9,7 @@ import numpy as np
 from jax.sharding import Mesh
 
 from tpufft.layout import SpecLike
+from tpufft.meshes import context_mesh, default_mesh
 from tpufft.planning import (
     HANKELS,
     KINDS,
@@ -18,7 +19,6 @@ from tpufft.planning import (
     Problem,
     asked_dtype,
     check_word,
-    default_mesh,
     hankel_problem,
     make_plan,
     shift_problem,
@@ -87,7 +87,7 @@ def plan(
     shape = _checked_shape(shape)
     named = _default_dtype(transform) if dtype is None else asked_dtype(dtype)
     problem = _problem(transform, shape, named, options)
-    request = call.request(problem, mesh or call.context_mesh() or default_mesh(), spec, out_spec)
+    request = call.request(problem, mesh or context_mesh() or default_mesh(), spec, out_spec)
     return make_plan(request, overwrite_x=overwrite_x)
 
 

@@ -1,0 +1,71 @@
+"""Which devices: the mesh that an array shows, the one set around a call, all devices; and whether two are the same."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import jax
+import numpy as np
+from jax.core import ShapedArray, Tracer
+from jax.sharding import AbstractMesh, AxisType, Mesh, NamedSharding
+
+from tpufft.errors import LayoutError
+
+AnyMesh: TypeAlias = Mesh | AbstractMesh
+
+
+def default_mesh() -> Mesh:
+    """All devices as one axis ``x``."""
+    return Mesh(np.array(jax.devices()), ("x",))
+
+
+def context_mesh() -> AnyMesh | None:
+    """The mesh that ``jax.set_mesh`` set around the call."""
+    abstract = jax.sharding.get_abstract_mesh()
+    if abstract.empty:
+        return None
+    try:
+        return jax.sharding.get_mesh()
+    except ValueError:  # under jit, where only the abstract mesh shows
+        return abstract
+
+
+def visible_sharding(x: Any) -> NamedSharding | None:
+    """Mesh and spec that an array shows: a concrete one by its sharding, a tracer by its type on an Explicit mesh."""
+    if isinstance(x, Tracer | ShapedArray):
+        sharding = getattr(x if isinstance(x, ShapedArray) else jax.typeof(x), "sharding", None)
+        explicit = isinstance(sharding, NamedSharding) and AxisType.Explicit in sharding.mesh.axis_types
+        return sharding if explicit else None
+    sharding = getattr(x, "sharding", None)
+    return sharding if isinstance(sharding, NamedSharding) and not sharding.mesh.empty else None
+
+
+def same_devices(a: AnyMesh, b: AnyMesh) -> bool:
+    """Whether two meshes have the same axes over the same devices, whatever the axes' types."""
+    if a.axis_names != b.axis_names or dict(a.shape) != dict(b.shape):
+        return False
+    return not (isinstance(a, Mesh) and isinstance(b, Mesh)) or bool(np.array_equal(a.device_ids, b.device_ids))
+
+
+def check_same_devices(given: AnyMesh, shown: AnyMesh) -> None:
+    """Refuse a mesh that is not the one on which an array lives.
+
+    Raises
+    ------
+    LayoutError
+        That names both.
+    """
+    if not same_devices(given, shown):
+        raise LayoutError(
+            f"mesh={mesh_text(given)} contradicts the array, which lives on {mesh_text(shown)}; pass that mesh, none, "
+            "or move the array with jax.device_put"
+        )
+
+
+def mesh_text(mesh: AnyMesh) -> str:
+    """A mesh as messages name it; the devices too, since meshes of one shape may differ in them."""
+    axes = ", ".join(f"{name}={size}" for name, size in mesh.shape.items())
+    if not isinstance(mesh, Mesh):
+        return f"Mesh({axes})"
+    ids = mesh.device_ids.ravel().tolist()
+    return f"Mesh({axes}; devices {ids if len(ids) <= 8 else f'{ids[0]}...{ids[-1]}'})"
