@@ -201,7 +201,7 @@ def test_a_mesh_that_contradicts_the_array():
                 LayoutError,
                 "mesh=",
                 "contradicts the array",
-                r"Mesh\(x=8\)",
+                r"Mesh\(x=8",
                 "jax.device_put",
             )
 

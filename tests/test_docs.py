@@ -83,7 +83,7 @@ def test_words_that_arguments_take_are_explained():
     transforms = (ROOT / "docs" / "transforms.md").read_text()
     assert all(f'"{word}"' in transforms for word in (*METHODS, *NORMS, "xla", "matmul"))
     kernels = (ROOT / "docs" / "kernels-and-accuracy.md").read_text()
-    assert all(f"| `{name}` |" in kernels for name in tpufft.planning.problem.KERNELS)
+    assert all(f"| `{name}` |" in kernels for name in tpufft.kernels.KERNELS)
 
 
 def test_every_module_that_the_architecture_page_names_exists():

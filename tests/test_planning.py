@@ -17,11 +17,11 @@ from jax.sharding import PartitionSpec as P
 
 import tpufft
 from tpufft.layout import Layout, Spec
+from tpufft.planning.catalogue import transform_problem
 from tpufft.planning.cost import program_seconds
 from tpufft.planning.inplace import StepBuilder, Tools
 from tpufft.planning.inplace.fourstep import four_step
 from tpufft.planning.machine import Machine, machine_of
-from tpufft.planning.catalogue import transform_problem
 from tpufft.planning.operations import DFT
 from tpufft.planning.search import candidates
 from tpufft.steps import Exchange, Local, Program, Ring

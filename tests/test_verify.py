@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 import pytest
+import typer
 from helpers import EXPLICIT, MESHES, mesh_of, random
 from jax.sharding import AbstractMesh, Mesh
 from jax.sharding import PartitionSpec as P
@@ -19,9 +22,11 @@ from typer.testing import CliRunner
 import tpufft
 from tpufft.cli import verify as command
 from tpufft.cli.app import app
+from tpufft.cli.exits import BAD_INPUT, INTERRUPTED, TERMINATED, USAGE
 from tpufft.planning import hlo
 from tpufft.planning.search import Candidate
 from tpufft.planning.verify.programs import Programs
+from tpufft.planning.verify.sides import counting
 from tpufft.steps import Diagonal, Ends, Merge, Piece, Program, Rearrange, Shift, Split, Step, Twiddle
 
 C64, C128, F32, F64 = np.complex64, np.complex128, np.float32, np.float64
@@ -329,22 +334,21 @@ def test_bad_arguments():
 )
 def test_nothing_is_gathered(monkeypatch, name, shape, dtype, options):
     plan = plan_of(name, shape, dtype, **options)
-    collectives, memory = set(), []
+    collectives, elements = set(), set()
     run = Programs._run
 
     def recorded(self, key, program, sharding, *arguments):
-        with jax.enable_x64(True):
-            compiled = jax.jit(program, out_shardings=sharding).lower(*arguments).compile()
-        collectives.update(hlo.executed_collectives(compiled.as_text() or ""))
-        memory.append(hlo.peak_bytes(compiled))
+        with counting(self.before):
+            text = jax.jit(program, out_shardings=sharding).lower(*arguments).compile().as_text() or ""
+        collectives.update(hlo.executed_collectives(text))
+        elements.update(math.prod(map(int, sizes.split(","))) for sizes in re.findall(r"\w\[([\d,]+)\]", text))
         return run(self, key, program, sharding, *arguments)
 
     monkeypatch.setattr(Programs, "_run", recorded)
     assert tpufft.verify(plan, rounds=1)
     assert collectives == {"all-reduce"}
-    # Two inputs or outputs, and a few temporaries: an array whole on every device would be eight chunks for each.
-    chunk = max(plan.in_layout.chunk_bytes, plan.out_layout.chunk_bytes)
-    assert max(memory) < 8 * chunk
+    # Both planes of a chunk are the largest array on any device.
+    assert max(elements) <= 2 * max(plan.in_layout.chunk_size, plan.out_layout.chunk_size)
 
 
 # -- the command -----------------------------------------------------------------------------------------------------
@@ -393,6 +397,15 @@ def test_command_says_what_is_wrong_in_one_line(capfd, words, message):
     code, out = called(*words)
     assert code == 1
     assert message in out + capfd.readouterr().err
+
+
+def test_every_option_and_exit_code_is_on_the_page():
+    text = (Path(__file__).parent.parent / "docs" / "verify.md").read_text()
+    parameters = typer.main.get_command(app).commands["verify"].params
+    options = {name for parameter in parameters for name in parameter.opts if name.startswith("--")}
+    assert options <= set(re.findall(r"--[a-z][a-z-]*", text))
+    codes = set(re.findall(r"^\| (\d+) \|", text, re.MULTILINE))
+    assert codes == {str(code) for code in (0, BAD_INPUT, USAGE, command.FAILED, INTERRUPTED, TERMINATED)}
 
 
 @pytest.mark.parametrize("words", [("--transform", "ftt", "--shape", "16"), ("--transform", "fft", "--shape", "a")])

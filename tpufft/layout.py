@@ -220,7 +220,7 @@ class Layout:
 
     def fits_in(self, other: Layout) -> bool:
         """Whether a chunk of one layout can take the buffer of the other's."""
-        return self.chunk_shape == other.chunk_shape and self.dtype == other.dtype
+        return self.chunk_size == other.chunk_size and self.dtype == other.dtype
 
     def chunk_slices(self, index: dict[str, int]) -> tuple[slice, ...]:
         """The part of the global array (without padding) at one position of the mesh.

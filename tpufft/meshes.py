@@ -56,16 +56,17 @@ def check_same_devices(given: AnyMesh, shown: AnyMesh) -> None:
         That names both.
     """
     if not same_devices(given, shown):
+        devices = dict(given.shape) == dict(shown.shape)
         raise LayoutError(
-            f"mesh={mesh_text(given)} contradicts the array, which lives on {mesh_text(shown)}; pass that mesh, none, "
-            "or move the array with jax.device_put"
+            f"mesh={_text(given, devices)} contradicts the array, which lives on {_text(shown, devices)}; pass that "
+            "mesh, none, or move the array with jax.device_put"
         )
 
 
-def mesh_text(mesh: AnyMesh) -> str:
-    """A mesh as messages name it; the devices too, since meshes of one shape may differ in them."""
+def _text(mesh: AnyMesh, devices: bool) -> str:
+    """A mesh as messages name it, with its devices where two meshes differ only in them."""
     axes = ", ".join(f"{name}={size}" for name, size in mesh.shape.items())
-    if not isinstance(mesh, Mesh):
+    if not (devices and isinstance(mesh, Mesh)):
         return f"Mesh({axes})"
     ids = mesh.device_ids.ravel().tolist()
     return f"Mesh({axes}; devices {ids if len(ids) <= 8 else f'{ids[0]}...{ids[-1]}'})"

@@ -37,6 +37,8 @@ def assemble(
 ) -> jax.Array:
     """A chunk of `length` along `axis` from parts of all chunks of some arrays; what no part fills is zero.
 
+    Parts of one array never meet; where those of two do, they are added.
+
     Parameters
     ----------
     pieces : sequence of (array, sequence of Fragment)
@@ -58,7 +60,7 @@ def assemble(
     shape = (*first.shape[:axis], length + spare, *first.shape[axis + 1 :])
     # A sum with the argument's own zeros keeps the type of a varying value inside shard_map.
     result = jnp.zeros(shape, first.dtype) + jnp.zeros_like(lax.slice_in_dim(first, 0, 1, axis=axis))
-    for x, parts in pieces:
+    for number, (x, parts) in enumerate(pieces):
         groups = [*rounds([part for part in parts if part.source == part.target]), *rounds(crossing(list(parts)))]
         source = _widened(x, axis, spare) if any(_uneven(group, x.shape[axis]) for group in groups) else x
         for group in groups:
@@ -66,7 +68,7 @@ def assemble(
             pairs = [(part.source, part.target) for part in group]
             if any(sender != receiver for sender, receiver in pairs):
                 piece = permute(piece, names, pairs, platform)
-            result = _put(result, piece, axis, names, count, group)
+            result = _put(result, piece, axis, names, count, group, adds=number > 0)
     return lax.slice_in_dim(result, 0, length, axis=axis)
 
 
@@ -92,19 +94,29 @@ def _cut(x: jax.Array, axis: int, names: AxisNames, group: list[Fragment], windo
 
 
 def _put(
-    result: jax.Array, piece: jax.Array, axis: int, names: AxisNames, count: int, group: list[Fragment]
+    result: jax.Array,
+    piece: jax.Array,
+    axis: int,
+    names: AxisNames,
+    count: int,
+    group: list[Fragment],
+    *,
+    adds: bool,
 ) -> jax.Array:
-    """Write each target's piece into its place, bit by bit as it came."""
+    """Write each target's piece into its place, bit by bit as it came, or add it to what is there."""
+    window = piece.shape[axis]
     starts, lengths = {part.target_start for part in group}, {part.length for part in group}
     if len(starts) == len(lengths) == 1 and len(group) == count:
-        return lax.dynamic_update_slice_in_dim(result, piece, starts.pop(), axis=axis)
-    window = piece.shape[axis]
+        place = starts.pop()
+        new = piece + lax.slice_in_dim(result, place, place + window, axis=axis) if adds else piece
+        return lax.dynamic_update_slice_in_dim(result, new, place, axis=axis)
     me = lax.axis_index(axis_name(names)) if names else 0
     start = _by_device({part.target: part.target_start for part in group}, me)
     filled = _by_device({part.target: part.length for part in group}, me)
     inside = _on_axis(jnp.arange(window, dtype=np.int32) < filled, axis, piece.ndim)
     present = lax.dynamic_slice_in_dim(result, start, window, axis=axis)
-    return lax.dynamic_update_slice_in_dim(result, jnp.where(inside, piece, present), start, axis=axis)
+    new = jnp.where(inside, present + piece if adds else piece, present)
+    return lax.dynamic_update_slice_in_dim(result, new, start, axis=axis)
 
 
 def _on_axis(vector: jax.Array, axis: int, rank: int) -> jax.Array:

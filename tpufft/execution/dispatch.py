@@ -50,7 +50,7 @@ def traced(bound: Bound, x: jax.Array) -> jax.Array:
 def compiled_function(bound: Bound, *, donate: bool = False) -> Wrapped:
     """The operator as a jitted function of a global array in its input layout.
 
-    With `donate` the result takes the argument's buffer, where both are of one shape and dtype.
+    With `donate` the result takes the argument's buffer, where both are of one size and dtype.
     """
     donate = donate and bound.in_layout.fits_in(bound.out_layout)
     return jax.jit(

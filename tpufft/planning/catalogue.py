@@ -119,6 +119,11 @@ def transform_problem(
             raise ValueError(
                 f"{word}: {length} points along axis {axis} of {name}; at least 1 (Invalid number of FFT data points)"
             )
+    if order == "scrambled" and name == "ifft" and lengths[0] != shape[axes[0]]:
+        raise ValueError(
+            f"n={lengths[0]} of ifft with order='scrambled': the {shape[axes[0]]} frequencies stand in the order of "
+            "their own number and cannot be cut or padded; leave n out, or use order='natural'"
+        )
     computing = computing_dtype(dtype)
     if kind.family == "to complex" or (kind.family in ("cosine", "sine") and not complex_input):
         computing = real_dtype(computing)

@@ -206,7 +206,7 @@ class Rearrange(Step):
     lanes : int
         Lanes of the result.
     pieces : tuple of Piece
-        What goes where; no two into one place.
+        What goes where. What comes from two pieces is added, which the transpose of a copy in two places needs.
     """
 
     axis: int

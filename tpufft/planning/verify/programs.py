@@ -15,7 +15,7 @@ from jax.sharding import NamedSharding, PartitionSpec, Sharding
 
 from tpufft.planning.problem import Problem
 from tpufft.planning.verify.lines import Line
-from tpufft.planning.verify.sides import Side
+from tpufft.planning.verify.sides import Side, counting
 from tpufft.planning.verify.values import roots, uniform
 from tpufft.steps import complex_dtype, real_dtype
 
@@ -209,7 +209,7 @@ class Programs:
         summed = not self._gives_complex
         found = line.matrix.may_move(column)
         for place in (column, *line.matrix.reached(column, summed)):
-            found = found & (self.before.position_of(line.axis, line.column(place)) < line.filled)
+            found = found & (line.column(place) < line.filled)
         return found
 
     def _amplitude(self, seed: jax.Array, places: list[jax.Array], dtype: np.dtype) -> jax.Array:
@@ -232,7 +232,7 @@ class Programs:
             read = self.before.inside()
             for line in self.lines:
                 factors = factors * line.column_factor(columns[line.axis], self.real)
-                read = read & (positions[line.axis] < line.filled)
+                read = read & (columns[line.axis] < line.filled)
                 columns[line.axis] = line.column(columns[line.axis])
             junk = uniform(_JUNK ^ arguments[0].ravel()[0].astype(np.uint32), positions, layout.dtype)
             found = jnp.where(read, value(columns, *arguments) / factors, junk)
@@ -262,8 +262,7 @@ class Programs:
         return NamedSharding(self.after.inner.mesh, PartitionSpec())  # type: ignore[arg-type]
 
     def _run(self, key: Hashable, program: Callable[..., jax.Array], sharding: Sharding, *arguments: Any) -> jax.Array:
-        # 64-bit integers count along any axis; every other dtype is named.
-        with jax.enable_x64(True):
+        with counting(self.before):
             if key not in self._kept:
                 self._kept[key] = jax.jit(program, out_shardings=sharding)
             return self._kept[key](*arguments).block_until_ready()

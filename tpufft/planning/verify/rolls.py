@@ -11,7 +11,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 
 from tpufft.planning.operations import Roll
 from tpufft.planning.plan import Plan
-from tpufft.planning.verify.sides import Side
+from tpufft.planning.verify.sides import Side, counting
 from tpufft.planning.verify.values import uniform
 
 
@@ -29,8 +29,8 @@ def moved_wrongly(plan: Plan, rolls: Sequence[Roll], before: Side, after: Side, 
         return jnp.sum(after.inside() & differs, dtype=np.int64) / max(after.layout.size, 1)
 
     scalar = NamedSharding(after.inner.mesh, PartitionSpec())  # type: ignore[arg-type]
-    with jax.enable_x64(True):
+    with counting(before):
         data = jax.jit(signal, out_shardings=before.inner.sharding)(seed).block_until_ready()
     y = after.left(plan(before.entered(data)))
-    with jax.enable_x64(True):
+    with counting(before):
         return float(jax.jit(wrong, out_shardings=scalar)(seed, y))

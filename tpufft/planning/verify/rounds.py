@@ -71,12 +71,12 @@ def verify(
     Notes
     -----
     Every device makes its part of each signal, from a hash of the places of its elements, and the largest error is all
-    that is sent; so whatever fits the plan's devices can be verified, at sizes where no reference fits. Elements that a plan
-    must not read, padding among them, are random as well. Each round calls the plan four times, and four times more
-    for every axis.
+    that is sent; so whatever fits the plan's devices can be verified, at sizes where no reference fits. Elements that
+    a plan must not read, padding among them, are random as well. Each round calls the plan four times, and four times
+    more for every axis.
 
     One wrong element of N in the signal shows as about 1 / sqrt(N) of the largest value, so that the limits find it up
-    to a million points in single precision; a smaller `limit` finds it further out. Rounding is about 1e-6 there.
+    to a million points in single precision; a smaller `limit` finds it further out. Rounding itself stays below 1e-6.
 
     A fast Hankel transform is a cyclic convolution: its eigenvalues are tried on one tone in each round, that it
     commutes with shifts on random numbers, and its inverse takes it back where it has one. ``fftshift`` is tried
@@ -188,8 +188,7 @@ class _Tests:
     def _place(self, line: Line, number: int, rng: np.random.Generator) -> int:
         """The first element, the second, then any; near enough for phases to be reduced in 64 bits."""
         last = min(line.filled, 2**60 // line.matrix.order) - 1
-        position = min(number, last) if number < 2 else int(rng.integers(last + 1))
-        return int(self._made.before.bin_at(line.axis, position))  # type: ignore[arg-type]
+        return min(number, last) if number < 2 else int(rng.integers(last + 1))
 
     def _neighbours(self, line: Line, rng: np.random.Generator) -> float:
         (seed,), summed = _seeds(rng, 1), self._summed_there

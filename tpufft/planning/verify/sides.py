@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import jax
@@ -62,13 +64,6 @@ class Side:
         parts, columns = self._matrix(axis)
         return position // columns + parts * (position % columns)
 
-    def position_of(self, axis: int, number: jax.Array) -> jax.Array:
-        """Where a bin is stored along an axis."""
-        if axis != self.scrambled:
-            return number
-        parts, columns = self._matrix(axis)
-        return number % parts * columns + number // parts
-
     def inside(self) -> jax.Array:
         """Which stored elements belong to the array; inside a program."""
         found = jnp.ones((1,) * self.layout.rank, np.bool_)
@@ -106,6 +101,13 @@ class Side:
     def _matrix(self, axis: int) -> tuple[int, int]:
         parts = self.layout.parts[axis]
         return parts, self.layout.shape[axis] // parts
+
+
+@contextmanager
+def counting(side: Side) -> Iterator[None]:
+    """Where programs are traced: 64-bit integers count along any axis (every other dtype is named), on Auto axes."""
+    with jax.enable_x64(True), jax.set_mesh(side.inner.mesh):  # type: ignore[arg-type]
+        yield
 
 
 def sides_of(order: str, is_inverse: bool, axes: tuple[int, ...], before: Layout, after: Layout) -> tuple[Side, Side]:
