@@ -5,7 +5,7 @@ CASES ?= 20000
 BIN := $(VENV)/bin
 export JAX_PLATFORMS ?= cpu
 
-.PHONY: help demo test test-upstream fuzz lint types docs bench clean
+.PHONY: help demo test test-long test-upstream fuzz lint types docs bench clean
 
 help:  ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -41,7 +41,10 @@ demo: $(VENV)/.demo  ## transform a real MR volume on eight devices; leaves demo
 	@echo "the spectrum is in demo/spectrum.npy, its picture in demo/spectrum.png"
 
 test: $(VENV)/.test  ## run the tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+test-long: $(VENV)/.test  ## run the whole of every matrix of tests, about half an hour
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "long or not long"
 
 test-upstream: $(VENV)/.test  ## run numpy's and scipy's own suites on 1, 2, 3 and 8 devices, about an hour
 	$(BIN)/python -m tests.upstream

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +14,7 @@ import jax
 import jax.monitoring
 import numpy as np
 import oracle
+import pytest
 from jax.sharding import AxisType, Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
@@ -96,6 +97,14 @@ UNEVEN = {
     "replicated": Case("x8", P(), (6, 5)),
     "mesh of one": Case("x1", P("x"), (5, 7)),
 }
+
+
+def some(names: Iterable[str], kept: Callable[[int, str], bool] = lambda number, _: number % 3 == 0) -> list[Any]:
+    """Names of cases for ``parametrize``: all of them in ``make test-long``, those that are `kept` always."""
+    return [
+        pytest.param(name, marks=() if kept(number, name) else pytest.mark.long, id=name)
+        for number, name in enumerate(names)
+    ]
 
 
 def random(shape: Sequence[int], dtype: Any = np.complex128, seed: int = 0) -> np.ndarray:

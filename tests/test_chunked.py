@@ -29,6 +29,7 @@ from tests.helpers import (
     counted_work,
     mesh_of,
     random,
+    some,
     tolerance,
 )
 from tpufft.chunked import ChunkedArray, chunk, elementwise, register_operator, registry, vdot
@@ -310,8 +311,9 @@ BITS = {"&": lambda a, b: a & b, "|": lambda a, b: a | b, "^": lambda a, b: a ^ 
 
 
 @KINDS
-@every(CASES)
-def test_arithmetic(case: Case, axis_type: Any) -> None:
+@pytest.mark.parametrize("name", some(CASES))
+def test_arithmetic(name: str, axis_type: Any) -> None:
+    case = CASES[name]
     (c, x), (d, y) = made(case, axis_type=axis_type), made(case, axis_type=axis_type, seed=1)
     for operator in BINARY.values():
         check(operator(c, d), operator(x, y), c)
@@ -534,7 +536,7 @@ def check_reduced(got: Any, name: str, x: np.ndarray, axis: Any = None, keepdims
 
 
 @KINDS
-@pytest.mark.parametrize("name", REDUCERS)
+@pytest.mark.parametrize("name", some(REDUCERS, lambda _, name: name in ("sum", "min")))
 def test_reductions(name: str, axis_type: Any) -> None:
     for case in FULL.values() if axis_type is AUTO else (CASES["uneven both"], CASES["even pencil"], CASES["tiny"]):
         c, x = made(case, axis_type=axis_type)

@@ -14,7 +14,7 @@ import jax
 import numpy as np
 import pytest
 import typer
-from helpers import EXPLICIT, MESHES, mesh_of, random
+from helpers import EXPLICIT, MESHES, mesh_of, random, some
 from jax.sharding import AbstractMesh, Mesh
 from jax.sharding import PartitionSpec as P
 from typer.testing import CliRunner
@@ -110,7 +110,7 @@ RIGHT = {
 }
 
 
-@pytest.mark.parametrize("case", RIGHT)
+@pytest.mark.parametrize("case", some(RIGHT))
 def test_right_plans_pass(case):
     name, shape, dtype, options = RIGHT[case]
     plan = plan_of(name, shape, dtype, **options)
@@ -244,7 +244,7 @@ def differs(right: tpufft.Plan, wrong: tpufft.Plan) -> bool:
     return not np.max(np.abs(a - b)) <= 1e-6 * np.max(np.abs(a))
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", some(FAMILIES, lambda _, name: name in ("fft", "fft, scrambled", "dct")))
 def test_wrong_plans_fail(family):
     name, shape, dtype, options = FAMILIES[family]
     plan = plan_of(name, shape, dtype, **options)

@@ -8,7 +8,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command line and exit: 0 done, 1 bad input, 2 wrong usage, 130 interrupted."""
+    """Run the command line and exit: 0 done, 1 bad input, 2 wrong usage, 3 a wrong plan, 130 interrupted."""
     try:
         from tpufft.cli.app import run
     except ModuleNotFoundError as error:
