@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tpufft.kernels import matmul, phases
+from tpufft.kernels import matmul, phases, xla
 from tpufft.steps import Precision, dft_flops
 
 
@@ -53,7 +53,7 @@ def r2c(
     if kernel == "matmul":
         y = _planes_r2c(lines(x, axis), inverse, factors, precision).reshape(_resized(x, axis, n // 2 + 1))
         return matmul.transform(y, tuple(others), inverse=inverse, scale=1.0, precision=precision)
-    _refuse(precision)
+    xla.refuse_precision(precision)
     y = jnp.fft.rfftn(x, axes=axes)
     # Of real data, the other sign is the conjugate.
     return _times(y.conj() if inverse else y, axis, factors)
@@ -93,7 +93,7 @@ def c2r(
         z = matmul.transform(z, tuple(others), inverse=inverse, scale=1.0, precision=precision)
         factors = _weights(n, weighted) * scale
         return _planes_c2r(lines(z, axis), n, inverse, factors, precision).reshape(_resized(z, axis, n))
-    _refuse(precision)
+    xla.refuse_precision(precision)
     # The compiler's inverse has the weights in it and divides by the length.
     sizes = (*(z.shape[other] for other in others), n)
     factors = _weights(n, weighted) / _weights(n, True) * (scale * math.prod(sizes))
@@ -199,8 +199,3 @@ def _weights(n: int, weighted: bool) -> np.ndarray:
 
 def _is_dense(n: int) -> bool:
     return len(matmul.radices(n)) == 1
-
-
-def _refuse(precision: Precision) -> None:
-    if precision is not None:
-        raise ValueError(f"precision={precision!r}: kernel='xla' has no choice of precision; use kernel='matmul'")

@@ -12,13 +12,18 @@ from tpufft.steps import Precision
 
 def transform(x: jax.Array, axes: tuple[int, ...], *, inverse: bool, scale: float, precision: Precision) -> jax.Array:
     """The DFT of `x` along `axes` times `scale`; `precision` has no meaning here and must be None."""
-    if precision is not None:
-        raise ValueError(f"precision={precision!r}: kernel='xla' has no choice of precision; use kernel='matmul'")
+    refuse_precision(precision)
     if not inverse:
         return _scaled(jnp.fft.fftn(x, axes=axes), scale)
     # The compiler divides by the length anyway, so that the usual inverse costs no pass of its own.
     length = math.prod(x.shape[axis] for axis in axes)
     return _scaled(jnp.fft.ifftn(x, axes=axes), scale * length)
+
+
+def refuse_precision(precision: Precision) -> None:
+    """The compiler's FFT has one precision."""
+    if precision is not None:
+        raise ValueError(f"precision={precision!r}: kernel='xla' has no choice of precision; use kernel='matmul'")
 
 
 def _scaled(x: jax.Array, factor: float) -> jax.Array:
