@@ -9,6 +9,7 @@ from typing import Any
 
 import jax
 import numpy as np
+import oracle
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -255,3 +256,24 @@ def test_four_steps_where_the_columns_do_not_divide(n: int) -> None:
     bins = np.arange(8 * n).reshape(n, 8).T.ravel()
     np.testing.assert_allclose(stored, np.fft.fft(x)[bins], atol=1e-11)
     np.testing.assert_allclose(back, x, atol=1e-13)
+
+
+@pytest.mark.parametrize("order", ["natural", "transposed"])
+@pytest.mark.parametrize("name", ["fftn", "rfftn", "irfftn", "dctn"])
+def test_chunks_that_must_be_cut_anew_before_they_are_split_further(name: str, order: str) -> None:
+    """No exchange fits chunks as they are: an axis of one point, or of few, is split already and must take more."""
+    mesh = mesh_of(x=2, y=2, z=2)
+    for shape, spec in (((11, 2), P("z", ("y", "x"))), ((3, 3), P(("x", "y"), "z")), ((5, 9), P(None, ("z", "x")))):
+        plan = tpufft.plan(
+            name, shape, np.complex128 if name in ("fftn", "irfftn") else np.float64, mesh, spec=spec, order=order
+        )
+        layouts = plan.in_layout, plan.out_layout
+        assert all(layout.is_least for layout in layouts)
+        assert set(plan.bound.program.collectives) <= {"all-to-all", "collective-permute"}
+
+
+def test_a_value_where_chunks_are_cut_anew() -> None:
+    x = np.random.default_rng(0).standard_normal((11, 1))
+    c = tpufft.chunk(x, mesh_of(x=2, y=2, z=2), P("z", ("y", "x")))
+    y = tpufft.rfftn(c, order="transposed", method="exchange")
+    np.testing.assert_allclose(np.asarray(y), oracle.transform("rfftn", x), atol=1e-12)

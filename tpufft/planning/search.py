@@ -94,7 +94,12 @@ def candidates(problem: Problem, start: Layout, goal: Spec, machine: Machine) ->
     """
     kernels = _kernels(problem)
     found: dict[tuple[Step, ...], Candidate] = {}
-    for program in itertools.islice(_search(problem, start, goal, machine, kernels), KEEP):
+
+    def searched(*, recut: bool) -> list[Program]:
+        return list(itertools.islice(_search(problem, start, goal, machine, kernels, recut=recut), KEEP))
+
+    # To cut chunks anew before they are split further is the last resort: it doubles the moves.
+    for program in searched(recut=False) or searched(recut=True):
         for steps in (program.steps, *(_with_kernel(program.steps, name) for name in kernels)):
             other = Program(start, steps)
             found.setdefault(steps, Candidate(other, program_seconds(other, machine)))
@@ -134,9 +139,9 @@ def _comparable(seconds: float) -> float:
 
 
 def _search(
-    problem: Problem, start: Layout, goal: Spec, machine: Machine, kernels: tuple[str, ...]
+    problem: Problem, start: Layout, goal: Spec, machine: Machine, kernels: tuple[str, ...], *, recut: bool
 ) -> Iterator[Program]:
-    moves = _Moves(problem, goal, machine, kernels)
+    moves = _Moves(problem, goal, machine, kernels, recut=recut)
     numbers = itertools.count()
     visits: Counter[tuple[Layout, tuple[Operation, ...]]] = Counter()
     queue: list[_State] = []
@@ -171,11 +176,14 @@ def _search(
 class _Moves:
     """What can be done in a state."""
 
-    def __init__(self, problem: Problem, goal: Spec, machine: Machine, kernels: tuple[str, ...]) -> None:
+    def __init__(
+        self, problem: Problem, goal: Spec, machine: Machine, kernels: tuple[str, ...], *, recut: bool
+    ) -> None:
         self.problem = problem
         self.goal = goal
         self.machine = machine
         self.kernels = kernels
+        self.recut = recut
         self.tools = Tools(self._kernel, problem.precision)
 
     def settle(self, build: StepBuilder, todo: tuple[Operation, ...]) -> tuple[Operation, ...]:
@@ -291,7 +299,7 @@ class _Moves:
                 count = layout.device_count_along(moved)
                 for target in range(layout.rank):
                     fits = layout.parts[target] == 1 or layout.chunk_shape[target] % count == 0
-                    if target != source and fits:
+                    if target != source and (fits or self.recut):
                         build = StepBuilder(layout)
                         build.exchange(moved, source, target)
                         yield build, todo

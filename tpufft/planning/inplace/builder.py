@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tpufft.layout import AxisNames, Layout
+from tpufft.layout import AxisNames, Layout, ceil_div
 from tpufft.planning.operations import DFT
 from tpufft.steps import Exchange, Pad, Precision, Program, Resize, Step, Trim
 
@@ -60,6 +60,9 @@ class StepBuilder:
 
     def exchange(self, names: AxisNames, source: int, target: int) -> None:
         """Append an exchange, with the padding that it needs and without the padding that it makes superfluous."""
+        count, parts = self.layout.device_count_along(names), self.layout.parts[target]
+        if parts > 1 and self.layout.chunk_shape[target] % count:
+            self.fit(target, self.layout.shape[target], count * ceil_div(self.layout.shape[target], count * parts))
         missing = self.layout.least_padding(target, self.layout.spec[target] + names) - self.layout.padding[target]
         if missing > 0:
             self.add(Pad(target, missing))
