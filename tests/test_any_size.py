@@ -31,6 +31,7 @@ from helpers import (
     result_dtype,
     sample_id,
 )
+from jax.sharding import Mesh
 from jax.sharding import PartitionSpec as P
 
 import tpufft
@@ -184,3 +185,11 @@ def test_a_chunked_array_of_another_mesh():
     x = place(random((13, 6)), UNEVEN["uneven rows"])
     with pytest.raises(tpufft.LayoutError):
         tpufft.fft2(x, mesh_of("x4y2"))
+
+
+def test_two_exchanges_in_a_row_of_uneven_pencils():
+    """XLA for CPU once took the parts of the first all-to-all, in another memory layout, for those of the second."""
+    mesh = Mesh(np.array(jax.devices()[:6]).reshape(2, 3), ("a", "b"))
+    x = random((4, 9, 8))
+    y = tpufft.irfftn(x, mesh, spec=P("b", None, "a"))
+    check_value(np.asarray(y), oracle.transform("irfftn", x), times=4)

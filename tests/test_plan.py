@@ -292,3 +292,11 @@ def test_frequencies_of_stored_elements() -> None:
     assert both.frequencies(0).sharding.spec == P("x")
     with pytest.raises(ValueError, match=r"axis=1 is not transformed; the plan transforms \(0,\)"):
         tpufft.plan("fft", (16, 9), np.complex64, mesh, axis=0).frequencies(1)
+
+
+@pytest.mark.parametrize("name", ["dct", "rfft", "fftshift"])
+def test_a_plan_of_real_numbers_refuses_complex_ones(name: str) -> None:
+    """Silently their imaginary parts would be dropped."""
+    plan = tpufft.plan(name, (16, 8), np.float32, jax.make_mesh((8,), ("x",)))
+    with pytest.raises(TypeError, match="x is complex64; this plan transforms float32"):
+        plan(np.ones((16, 8), np.complex64))

@@ -21,7 +21,7 @@ def exchange(x: jax.Array, names: AxisNames, source: int, target: int, platform:
     count = lax.axis_size(name)
     shape = x.shape
     packed = x.reshape(*shape[:target], count, shape[target] // count, *shape[target + 1 :])
-    packed = jnp.moveaxis(packed, target, 0)
+    packed = lax.optimization_barrier(jnp.moveaxis(packed, target, 0))
     received = send_whole(lambda part: lax.all_to_all(part, name, 0, 0, tiled=True), packed, platform)
     joined = list(shape)
     joined[target] //= count

@@ -162,9 +162,15 @@ class Plan:
         ------
         ValueError
             For another shape.
+        TypeError
+            For complex numbers where the plan takes real ones.
         """
         if tuple(x.shape) != self.in_layout.shape:
             raise ValueError(f"x has shape {tuple(x.shape)}; this plan transforms {self.in_layout.shape}")
+        if np.dtype(x.dtype).kind == "c" and self.in_layout.dtype.kind != "c":
+            raise TypeError(
+                f"x is {x.dtype}; this plan transforms {self.in_layout.dtype}: give x.real and x.imag apart"
+            )
         operator = _Fixed(self)
         if isinstance(x, ChunkedArray) or not (self.in_layout.is_even and self.out_layout.is_even):
             return run_stored(operator, x, self.in_layout, self.out_layout, donate=self.overwrite_x)

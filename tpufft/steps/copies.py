@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from tpufft.errors import LayoutError
 from tpufft.layout import Layout
@@ -56,14 +58,24 @@ def rounds(parts: list[Fragment]) -> list[list[Fragment]]:
     return groups
 
 
-def moved_elements(parts: list[Fragment]) -> int:
-    """Elements that one device sends at most, in all rounds together."""
-    return sum(max(part.length for part in group) for group in rounds(crossing(parts)))
+class Moving(Protocol):
+    """A step that sends fragments of chunks to other devices."""
+
+    def parted(self, layout: Layout) -> list[list[Fragment]]:
+        """What goes where, for each array that is copied from."""
+        ...
 
 
-def permutes(parts: list[Fragment]) -> dict[str, int]:
+@functools.lru_cache(maxsize=1024)
+def traffic(step: Moving, layout: Layout) -> tuple[int, int]:
+    """Elements that one device sends at most, and permutes; kept, since thousands of devices take long to sort."""
+    groups = [group for parts in step.parted(layout) for group in rounds(crossing(parts))]
+    return sum(max(part.length for part in group) for group in groups), len(groups)
+
+
+def permutes(step: Moving, layout: Layout) -> dict[str, int]:
     """The collectives that bring fragments to where they belong."""
-    count = len(rounds(crossing(parts)))
+    count = traffic(step, layout)[1]
     return {"collective-permute": count} if count else {}
 
 
@@ -93,10 +105,14 @@ class Copy(Step):
         return fragments(self.intervals(layout), before, after)
 
     def wire_bytes(self, layout: Layout) -> int:
-        return moved_elements(self.fragments(layout)) * row_bytes(layout, self.axis)
+        return traffic(self, layout)[0] * row_bytes(layout, self.axis)
 
     def collectives(self, layout: Layout) -> Mapping[str, int]:
-        return permutes(self.fragments(layout))
+        return permutes(self, layout)
+
+    def parted(self, layout: Layout) -> list[list[Fragment]]:
+        """All of it, from one array."""
+        return [self.fragments(layout)]
 
 
 @dataclass(frozen=True)
@@ -231,11 +247,14 @@ class Rearrange(Step):
 
     def wire_bytes(self, layout: Layout) -> int:
         row = row_bytes(layout, self.axis) // max(layout.shape[self.axis + 1], 1)
-        return sum(moved_elements(parts) for parts in self.fragments(layout)) * row
+        return traffic(self, layout)[0] * row
 
     def collectives(self, layout: Layout) -> Mapping[str, int]:
-        count = sum(sum(permutes(parts).values()) for parts in self.fragments(layout))
-        return {"collective-permute": count} if count else {}
+        return permutes(self, layout)
+
+    def parted(self, layout: Layout) -> list[list[Fragment]]:
+        """What goes where, for each piece."""
+        return self.fragments(layout)
 
     def describe(self, layout: Layout) -> str:
         return f"rearrange axis {self.axis}: {layout.shape[self.axis]} -> {self.size}"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tpufft.errors import LayoutError
 from tpufft.layout import Layout
-from tpufft.steps.copies import Fragment, fragments, moved_elements, permutes, row_bytes
+from tpufft.steps.copies import Fragment, fragments, permutes, row_bytes, traffic
 from tpufft.steps.core import Step
 from tpufft.steps.real import half
 
@@ -100,10 +100,14 @@ class Collect(Step):
 
     def wire_bytes(self, layout: Layout) -> int:
         after = self.after(layout)
-        return moved_elements(self.parts(layout)) * row_bytes(after, self.axis)
+        return traffic(self, layout)[0] * row_bytes(after, self.axis)
 
     def collectives(self, layout: Layout) -> Mapping[str, int]:
-        return permutes(self.parts(layout))
+        return permutes(self, layout)
+
+    def parted(self, layout: Layout) -> list[list[Fragment]]:
+        """All of it, from one array."""
+        return [self.parts(layout)]
 
     def describe(self, layout: Layout) -> str:
         return f"collect   axis {self.axis} as the half spectrum of {2 * self.rows * layout.shape[self.axis + 2]}"
@@ -134,10 +138,14 @@ class Spread(Step):
         return [Fragment(p.target, p.source, p.target_start, p.source_start, p.length) for p in forward]
 
     def wire_bytes(self, layout: Layout) -> int:
-        return moved_elements(self.parts(layout)) * row_bytes(layout, self.axis)
+        return traffic(self, layout)[0] * row_bytes(layout, self.axis)
 
     def collectives(self, layout: Layout) -> Mapping[str, int]:
-        return permutes(self.parts(layout))
+        return permutes(self, layout)
+
+    def parted(self, layout: Layout) -> list[list[Fragment]]:
+        """All of it, from one array."""
+        return [self.parts(layout)]
 
     def describe(self, layout: Layout) -> str:
         return f"spread    axis {self.axis} over half of {self.rows} rows"
