@@ -20,6 +20,7 @@ from helpers import (
     check,
     check_chunked,
     check_result,
+    check_value,
     collectives,
     context,
     mesh_of,
