@@ -29,6 +29,7 @@ from tpufft.steps import (
     LocalReal,
     LocalTrig,
     Merge,
+    Nonuniform,
     Pad,
     Phase,
     Piece,
@@ -129,6 +130,14 @@ def _(step: Local, x: np.ndarray) -> np.ndarray:
 @apply.register
 def _(step: Ring, x: np.ndarray) -> np.ndarray:
     return dft(x, (step.axis,), step.inverse, step.scale)
+
+
+@apply.register
+def _(step: Nonuniform, x: np.ndarray) -> np.ndarray:
+    f, t = (points.listed().astype(np.longdouble) for points in (step.rows, step.columns))
+    angles = 2 * PI * (np.outer(f, t) / step.order % 1)
+    matrix = (np.cos(angles) + (1j if step.inverse else -1j) * np.sin(angles)) * step.scale
+    return np.moveaxis(np.tensordot(matrix.astype(complex), x, (1, step.axis)), 0, step.axis)
 
 
 @apply.register

@@ -97,6 +97,16 @@ def hankel_matrix(name: str, n: int, *, dln: float, mu: float, offset: float = 0
     return y / (here[:, None] * there) if inverse else there[:, None] * y * here
 
 
+def hankel_condition(name: str, n: int, *, dln: float, mu: float, offset: float = 0.0, bias: float = 0.0) -> float:
+    """By how much rounding of the factors grows: the inverse divides by a real part, which may be next to nothing."""
+    if name == "fht" or n % 2 or n < 2:
+        return 1.0
+    x = bias + 1j * np.pi / dln
+    phase = (x * math.log(2) + loggamma((mu + 1 + x) / 2) - loggamma((mu + 1 - x) / 2) - offset * (x - bias)).imag
+    # The angle is right to its own last digit, and the cosine is as wrong as that; its reciprocal even more.
+    return max(1.0, abs(phase)) / max(abs(math.cos(phase)), 1e-3)
+
+
 # -- transforms -------------------------------------------------------------------------------------------------------
 
 

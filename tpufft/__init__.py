@@ -10,8 +10,9 @@ from tpufft.cluster import virtual_devices
 from tpufft.errors import FileFormatError, LayoutError, MissingExtraError
 from tpufft.jobs import load, save
 from tpufft.layout import Layout
+from tpufft.matrix import ColumnChunked, DFTMatrix, RowChunked, dft_matrix, einsum, matmul, plan_einsum, plan_matmul
 from tpufft.namespace import on
-from tpufft.planning import Plan, Verification, verify
+from tpufft.planning import Plan, ProductPlan, Verification, verify
 from tpufft.transforms import (
     dct,
     dctn,
@@ -54,17 +55,23 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ChunkedArray",
+    "ColumnChunked",
+    "DFTMatrix",
     "FileFormatError",
     "Layout",
     "LayoutError",
     "MissingExtraError",
     "Plan",
+    "ProductPlan",
+    "RowChunked",
     "Verification",
     "chunk",
     "dct",
     "dctn",
+    "dft_matrix",
     "dst",
     "dstn",
+    "einsum",
     "fft",
     "fft2",
     "fftfreq",
@@ -90,9 +97,12 @@ __all__ = [
     "irfft2",
     "irfftn",
     "load",
+    "matmul",
     "next_fast_len",
     "on",
     "plan",
+    "plan_einsum",
+    "plan_matmul",
     "prev_fast_len",
     "rfft",
     "rfft2",

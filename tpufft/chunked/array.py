@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 import jax.numpy as jnp
 import numpy as np
@@ -15,6 +15,7 @@ from tpufft.chunked.elementwise import elementwise, is_operand, power
 from tpufft.chunked.placement import stored
 from tpufft.chunked.reductions import Axes, reduced, vdot
 from tpufft.chunked.registry import registered
+from tpufft.chunked.transpose import last_two_swapped, transposed
 
 # Functions of numpy that are no ufuncs, but work on single elements; jax.numpy has them by the same names.
 ELEMENTWISE = ("where", "real", "imag", "angle", "sinc", "clip", "isclose", "nan_to_num", "zeros_like", "ones_like")
@@ -136,10 +137,46 @@ class ChunkedArray(Chunks):
         ChunkedArray
             Of the same layout.
         """
+        if self.turned_source is not None:
+            return type(self).turned(self.turned_source.astype(dtype))
         # Padding may hold anything, so it is cast with the rest.
         data = self.data.astype(dtype)
         layout = replace(self.layout, dtype=data.dtype)
         return type(self)(stored(data, layout), layout)
+
+    def copy(self) -> Self:
+        """The same array in buffers of its own; a transposed view is stored transposed.
+
+        Returns
+        -------
+        ChunkedArray
+            Of the same layout.
+        """
+        source = self.turned_source
+        if source is not None:
+            data, _ = transposed(source.data, source.layout, last_two_swapped(self.ndim))
+        else:
+            data = stored(jnp.copy(self.data), self.layout)
+        return type(self)(data, self.layout)
+
+    # -- axes in another order -------------------------------------------------------------------------------------
+
+    @property
+    def T(self) -> Any:  # noqa: N802 (numpy's name)
+        """All axes in the opposite order, each split as it was; every device transposes its chunk."""
+        if self.ndim < 2:
+            return self
+        return self.mT if self.ndim == 2 else self._transposed(tuple(reversed(range(self.ndim))))
+
+    @property
+    def mT(self) -> Any:  # noqa: N802 (numpy's name)
+        """The last two axes exchanged, each split as it was; every device transposes its chunk."""
+        if self.ndim < 2:
+            raise ValueError(f"the transpose of matrices needs two axes; this array has shape {self.shape}")
+        return self._transposed(last_two_swapped(self.ndim))
+
+    def _transposed(self, axes: tuple[int, ...]) -> Any:
+        return self.fitting(*transposed(self.data, self.layout, axes))
 
     # -- along axes ------------------------------------------------------------------------------------------------
 
@@ -214,14 +251,6 @@ class ChunkedArray(Chunks):
     def __rmatmul__(self, other: Any) -> Any:
         product = registered("matmul")
         return NotImplemented if product is None else product(other, self)
-
-    @property
-    def T(self) -> Any:  # noqa: N802 (numpy's name)
-        """The transposed array."""
-        transpose = registered("transpose")
-        if transpose is None:
-            raise TypeError(f"{self!r} has no transpose; use .to_numpy().T")
-        return transpose(self)
 
     def __getitem__(self, index: Any) -> Any:
         getitem = registered("getitem")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import jax
 import numpy as np
@@ -15,6 +15,7 @@ from jax.tree_util import GetAttrKey
 
 from tpufft.chunked.placement import constrained, settled, whole
 from tpufft.chunked.refit import Frame, refitted
+from tpufft.chunked.transpose import last_two_swapped, permuted, transposed
 from tpufft.errors import LayoutError
 from tpufft.layout import Layout
 from tpufft.meshes import AnyMesh
@@ -35,20 +36,52 @@ class Chunks:
 
     data: Any
     layout: Layout
+    # Of one that was made by `turned`: what it shows the other way round.
+    turned_source: ClassVar[Any] = None
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        jax.tree_util.register_pytree_with_keys(
-            cls,
-            lambda array: (((GetAttrKey("data"), array.data),), Frame(array.layout)),
-            cls._unflatten,
-            lambda array: ((array.data,), Frame(array.layout)),
-        )
+
+        def flat_with_key(array: Chunks) -> Any:
+            (leaf,), frame = _flat(array)
+            return ((GetAttrKey("data"), leaf),), frame
+
+        jax.tree_util.register_pytree_with_keys(cls, flat_with_key, cls._unflatten, _flat)
 
     @classmethod
-    def _unflatten(cls, frame: Frame, children: Any) -> Self:
+    def _unflatten(cls, frame: Frame, children: Any) -> Any:
         (data,) = children
-        return cls(data, refitted(frame.layout, data))
+        if frame.source_type is None:
+            return cls.fitting(data, refitted(frame.layout, data))
+        source = frame.source_type.fitting(data, refitted(frame.layout, data, unmapped=2))
+        return cls.turned(source) if type(source) is frame.source_type else source.mT
+
+    @classmethod
+    def fitting(cls, data: Any, layout: Layout) -> Any:
+        """An array of this type, or of the nearest one that has such a layout; nothing is checked."""
+        return cls(data, layout)
+
+    @classmethod
+    def turned(cls, source: Chunks) -> Self:
+        """A view of an array with the last two axes exchanged: nothing is computed before :attr:`data` is asked for.
+
+        Products look at ``turned_source`` and contract its other axis instead.
+        """
+        array = object.__new__(cls)
+        object.__setattr__(array, "layout", permuted(source.layout, last_two_swapped(source.ndim)))
+        object.__setattr__(array, "turned_source", source)
+        return array
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            source = self.turned_source
+            if name != "data" or source is None:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            data, _ = transposed(source.data, source.layout, last_two_swapped(source.ndim))
+            if not isinstance(data, Tracer):  # a traced value may not outlive its trace
+                object.__setattr__(self, "data", data)
+            return data
 
     @classmethod
     def from_data(cls, data: Any, layout: Layout) -> Self:
@@ -133,6 +166,8 @@ class Chunks:
         numpy.ndarray
             Without padding; a copy.
         """
+        if self.turned_source is not None:
+            return self.turned_source.to_numpy().swapaxes(-1, -2)
         data = self.data
         if not isinstance(data, jax.Array) or isinstance(data, Tracer) or not data.is_fully_addressable:
             if isinstance(data, jax.Array) and not isinstance(data, Tracer):
@@ -192,7 +227,7 @@ class Chunks:
         ChunkedArray
             This very array.
         """
-        jax.block_until_ready(self.data)
+        jax.block_until_ready((self if self.turned_source is None else self.turned_source).data)
         return self
 
     def item(self) -> Any:
@@ -206,3 +241,12 @@ class Chunks:
         if math.prod(self.shape) != 1:
             raise ValueError(f"only an array of size 1 is a number; this one has shape {self.shape}")
         return self.to_numpy().item()
+
+
+def _flat(array: Chunks) -> tuple[tuple[Any], Frame]:
+    """The leaf of a chunked array as a pytree, and what says how it is one."""
+    source = array.turned_source
+    # Under vmap the results' batch axis is put among the axes that the caller sees, not among those of the source.
+    if source is None or hasattr(source.data, "batch_dim"):
+        return (array.data,), Frame(array.layout)
+    return (source.data,), Frame(source.layout, type(source))

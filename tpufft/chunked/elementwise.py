@@ -61,6 +61,10 @@ def elementwise(fn: Callable[..., Any], *args: Any) -> Any:
     [1.0, 2.0, 3.0]
     """
     template = template_of(args)
+    if all(_is_turned(arg, template) for arg in args):
+        # All are seen the other way round, and so is the result.
+        results = elementwise(fn, *(arg.turned_source if isinstance(arg, Chunks) else arg for arg in args))
+        return jax.tree.map(type(template).turned, results, is_leaf=lambda result: isinstance(result, Chunks))
     layout = template.layout
     operands = tuple(_operand(arg, layout, position) for position, arg in enumerate(args))
     results = _program(fn, layout, operands)
@@ -81,11 +85,19 @@ def template_of(args: Sequence[Any]) -> Chunks:
     fitting = [arg for arg in chunked if arg.shape == shape]
     if fitting:
         # An axis of length 1 may be whole in one and split in the other, which is then what the result is.
-        return max(fitting, key=lambda arg: math.prod(arg.layout.parts))
+        # Of equal ones the more special type says what the result is.
+        return max(fitting, key=lambda arg: (math.prod(arg.layout.parts), len(type(arg).__mro__)))
     raise LayoutError(
         f"arrays of shapes {[arg.shape for arg in chunked]} broadcast to {shape}, which none of them has: nothing says "
         "how the result is chunked; one of them must have the whole shape"
     )
+
+
+def _is_turned(x: Any, template: Chunks) -> bool:
+    """Whether an argument is a transposed view like the result, or a number."""
+    if isinstance(x, Chunks):
+        return x.turned_source is not None and x.shape == template.shape
+    return is_operand(x) and not np.shape(x)
 
 
 def is_operand(x: Any) -> bool:

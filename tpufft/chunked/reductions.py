@@ -56,6 +56,11 @@ def reduced(
         Its layout.
     """
     axes = normalize_axis_tuple(range(array.ndim) if axis is None else axis, array.ndim)
+    source, last = array.turned_source, (array.ndim - 1, array.ndim - 2)
+    if source is not None and not keepdims and set(axes) & set(last):
+        # A transposed view is reduced as it is stored; what is left has the same order.
+        other = dict(zip(last, reversed(last), strict=True))
+        return reduced(name, source, tuple(other.get(each, each) for each in axes), dtype=dtype)
     layout = array.layout
     for each in sorted(axes, reverse=True):
         layout = layout.with_axis(each, size=1, names=(), padding=0) if keepdims else layout.remove_axis(each)

@@ -1,11 +1,11 @@
-"""Operators of chunked arrays that floors above define: products, transposes and indices know of plans and rings."""
+"""Operators of chunked arrays that floors above define: products and indices know of plans and rings."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-OPERATORS = ("matmul", "transpose", "getitem")
+OPERATORS = ("matmul", "getitem")
 _REGISTERED: dict[str, Callable[..., Any]] = {}
 
 
@@ -14,9 +14,9 @@ def register_operator(name: str, function: Callable[..., Any]) -> None:
 
     Parameters
     ----------
-    name : {"matmul", "transpose", "getitem"}
-        ``function(a, b)`` for ``a @ b``, of which one is chunked (it may return NotImplemented); ``function(a)`` for
-        ``a.T``; ``function(a, index)`` for ``a[index]``.
+    name : {"matmul", "getitem"}
+        ``function(a, b)`` for ``a @ b``, of which one is chunked (it may return NotImplemented); ``function(a, index)``
+        for ``a[index]``.
     function : callable
         What is called.
 

@@ -1,13 +1,15 @@
 """Runs programs: the linear primitive, the one ``shard_map``, and the rules that carry out each step."""
 
 from tpufft.execution.arguments import presented, run_stored
+from tpufft.execution.bilinear import multiply, product_p
 from tpufft.execution.dispatch import call, compiled_function, mesh_platform
-from tpufft.execution.operator import Bound, Operator, layout_of, shown_layout, visible_layout
+from tpufft.execution.operator import Bound, BoundProduct, Operator, layout_of, shown_layout, visible_layout
 from tpufft.execution.primitive import apply, enter, transform_p
 from tpufft.execution.rules import run
 
 __all__ = [
     "Bound",
+    "BoundProduct",
     "Operator",
     "apply",
     "call",
@@ -15,7 +17,9 @@ __all__ = [
     "enter",
     "layout_of",
     "mesh_platform",
+    "multiply",
     "presented",
+    "product_p",
     "run",
     "run_stored",
     "shown_layout",

@@ -19,8 +19,7 @@ from jax.sharding import AxisType, Mesh, NamedSharding, Sharding
 from jax.stages import Wrapped
 
 from tpufft.cluster import deadlock_risk
-from tpufft.execution.operator import Bound, Operator, layout_of, visible_layout
-from tpufft.execution.rules import run
+from tpufft.execution.operator import Bound, BoundProduct, Operator, layout_of, visible_layout
 from tpufft.layout import Layout
 from tpufft.meshes import AnyMesh
 
@@ -33,29 +32,34 @@ def call(operator: Operator, x: jax.Array, *, donate: bool = False) -> jax.Array
     return _entry(operator, x.shape, x.dtype, getattr(x, "sharding", None), donate)(x)
 
 
-def traced(bound: Bound, x: jax.Array) -> jax.Array:
-    """The operator as JAX operations on a global array: one ``shard_map``, then the declared chunking."""
-    program = bound.program
-    platform = mesh_platform(bound.in_layout.mesh)
+def call_product(bound: BoundProduct, a: jax.Array, b: jax.Array) -> jax.Array:
+    """Multiply two concrete arrays."""
+    return _product_entry(bound, getattr(a, "sharding", None), getattr(b, "sharding", None))(a, b)
+
+
+def traced(bound: Bound | BoundProduct, *arrays: jax.Array) -> jax.Array:
+    """The operator as JAX operations on global arrays: one ``shard_map``, then the declared chunking."""
+    mesh = bound.out_layout.mesh
+    before, after = bound.inner_layouts
     mapped = jax.shard_map(
-        functools.partial(run, program, platform=platform),
-        mesh=program.in_layout.mesh,
-        in_specs=program.in_layout.partition_spec,
-        out_specs=program.out_layout.partition_spec,
+        functools.partial(bound.carry_out, mesh_platform(mesh)),
+        mesh=mesh,
+        in_specs=tuple(layout.partition_spec for layout in before),
+        out_specs=after.partition_spec,
     )
-    return _declared(mapped(_declared(x, program.in_layout)), bound.out_layout)
+    return _declared(mapped(*map(_declared, arrays, before)), bound.out_layout)
 
 
 @functools.lru_cache(maxsize=1024)
-def compiled_function(bound: Bound, *, donate: bool = False) -> Wrapped:
-    """The operator as a jitted function of a global array in its input layout.
+def compiled_function(bound: Bound | BoundProduct, *, donate: bool = False) -> Wrapped:
+    """The operator as a jitted function of global arrays in its input layouts.
 
-    With `donate` the result takes the argument's buffer, where both are of one size and dtype.
+    With `donate` the result takes the first argument's buffer, where both are of one size and dtype.
     """
-    donate = donate and bound.in_layout.fits_in(bound.out_layout)
+    donate = donate and bound.in_layouts[0].fits_in(bound.out_layout)
     return jax.jit(
         functools.partial(traced, bound),
-        in_shardings=bound.in_layout.sharding,
+        in_shardings=tuple(layout.sharding for layout in bound.in_layouts),
         out_shardings=bound.out_layout.sharding,
         donate_argnums=(0,) if donate else (),
     )
@@ -77,26 +81,50 @@ def _entry(
     bound = operator.bound(visible, tracing=False)
     if 0 in bound.out_layout.shape:
         return functools.partial(_nothing, bound.out_layout)
-    function = compiled_function(bound, donate=donate)
-    target = bound.in_layout.sharding
-    moves = sharding is None or not sharding.is_equivalent_to(target, len(shape))
-    waits = bound.in_layout.device_count > 1 and mesh_platform(bound.in_layout.mesh) == "cpu"
-    if waits:
-        _warn_of_deadlock(bound.in_layout.device_count)
+    return _starter(bound, (sharding,), donate)
 
-    def start(x: jax.Array) -> jax.Array:
-        if moves:
-            x = jax.device_put(x, target)
+
+@functools.lru_cache(maxsize=1024)
+def _product_entry(
+    bound: BoundProduct, a: Sharding | None, b: Sharding | None
+) -> Callable[[jax.Array, jax.Array], jax.Array]:
+    if 0 in bound.out_layout.shape:
+        return functools.partial(_nothing, bound.out_layout)
+    return _starter(bound, (a, b), False)
+
+
+def _starter(
+    bound: Bound | BoundProduct, shardings: tuple[Sharding | None, ...], donate: bool
+) -> Callable[..., jax.Array]:
+    """What brings arguments onto their devices and starts the program."""
+    function = compiled_function(bound, donate=donate)
+    targets = [layout.sharding for layout in bound.in_layouts]
+    moved = [
+        number
+        for number, (sharding, layout) in enumerate(zip(shardings, bound.in_layouts, strict=True))
+        if sharding is None or not sharding.is_equivalent_to(targets[number], layout.rank)
+    ]
+    out = bound.out_layout
+    waits = out.device_count > 1 and mesh_platform(out.mesh) == "cpu"
+    if waits:
+        _warn_of_deadlock(out.device_count)
+
+    def start(*arrays: jax.Array) -> jax.Array:
+        if moved:
+            ready = list(arrays)
+            for number in moved:
+                ready[number] = jax.device_put(arrays[number], targets[number])
+            arrays = tuple(ready)
         with _ONE_AT_A_TIME if waits else nullcontext():
-            y = function(x)
+            y = function(*arrays)
             return y.block_until_ready() if waits else y
 
     return start
 
 
-def _nothing(layout: Layout, x: jax.Array) -> jax.Array:
+def _nothing(layout: Layout, *arrays: jax.Array) -> jax.Array:
     """The result without elements; compiled programs return those in a wrong chunking."""
-    del x
+    del arrays
     return jax.device_put(np.zeros(layout.stored_shape, layout.dtype), layout.sharding)
 
 

@@ -10,9 +10,11 @@ import numpy as np
 from jax.core import ShapedArray, Tracer
 from jax.sharding import NamedSharding
 
+from tpufft.execution.product import run_product
+from tpufft.execution.rules import run
 from tpufft.layout import AxisNames, Layout
 from tpufft.meshes import visible_sharding
-from tpufft.steps import Program
+from tpufft.steps import Precision, ProductProgram, Program
 
 
 @dataclass(frozen=True)
@@ -31,9 +33,54 @@ class Bound:
     program: Program
     out_layout: Layout
 
+    @property
+    def in_layouts(self) -> tuple[Layout, ...]:
+        """Of the argument."""
+        return (self.in_layout,)
+
+    @property
+    def inner_layouts(self) -> tuple[tuple[Layout, ...], Layout]:
+        """Of the argument and the result as the steps have them."""
+        return (self.program.in_layout,), self.program.out_layout
+
+    def carry_out(self, platform: str, chunk: jax.Array) -> jax.Array:
+        """The steps, on one device's chunk."""
+        return run(self.program, chunk, platform)
+
     def transposed(self) -> Bound:
         """The transposed matrix."""
         return Bound(self.out_layout, self.program.transposed(), self.in_layout)
+
+
+@dataclass(frozen=True)
+class BoundProduct:
+    """A product of two arrays with its layouts and all that is done between them.
+
+    Parameters
+    ----------
+    in_layouts : tuple of two Layouts
+        Of the operands, as the caller's specs say, mesh axes of size 1 included.
+    program : ProductProgram
+        Between the same layouts without such axes.
+    out_layout : Layout
+        Of the product.
+    precision
+        Of the products.
+    """
+
+    in_layouts: tuple[Layout, Layout]
+    program: ProductProgram
+    out_layout: Layout
+    precision: Precision = None
+
+    @property
+    def inner_layouts(self) -> tuple[tuple[Layout, ...], Layout]:
+        """Of the operands and the product as the steps have them."""
+        return (self.program.a.in_layout, self.program.b.in_layout), self.program.out_layout
+
+    def carry_out(self, platform: str, a: jax.Array, b: jax.Array) -> jax.Array:
+        """All of it, on one device's chunks."""
+        return run_product(self.program, a, b, self.precision, platform)
 
 
 class Operator(Protocol):

@@ -15,6 +15,7 @@ from tpufft.collectives import assemble, axis_name, copy_fragments, exchange
 from tpufft.execution.block_row import ring_dft
 from tpufft.execution.chirp import chirp_kernel
 from tpufft.execution.halves import collect, fold, spread, unfold
+from tpufft.execution.samples import nonuniform
 from tpufft.kernels import KERNELS, real, tables, trig, twiddle
 from tpufft.layout import Layout
 from tpufft.steps import (
@@ -33,7 +34,9 @@ from tpufft.steps import (
     LocalReal,
     LocalTrig,
     Merge,
+    Nonuniform,
     Pad,
+    Part,
     Program,
     RealPart,
     Rearrange,
@@ -81,6 +84,12 @@ def _local(step: Local, layout: Layout, chunk: jax.Array, platform: str) -> jax.
 
 def _exchange(step: Exchange, layout: Layout, chunk: jax.Array, platform: str) -> jax.Array:
     return exchange(chunk, step.names, step.source, step.target, platform)
+
+
+def _part(step: Part, layout: Layout, chunk: jax.Array, platform: str) -> jax.Array:
+    length = chunk.shape[step.axis] // layout.device_count_along(step.names)
+    start = lax.axis_index(axis_name(step.names)) * length
+    return lax.dynamic_slice_in_dim(chunk, start, length, step.axis)
 
 
 def _ring(step: Ring, layout: Layout, chunk: jax.Array, platform: str) -> jax.Array:
@@ -245,7 +254,9 @@ _RULES: Mapping[type[Step], Callable[[Any, Layout, jax.Array, str], jax.Array]] 
         LocalReal: _local_real,
         LocalTrig: _local_trig,
         Exchange: _exchange,
+        Part: _part,
         Ring: _ring,
+        Nonuniform: nonuniform,
         Twiddle: _twiddle,
         Diagonal: _diagonal,
         ChirpSpectrum: _chirp_spectrum,

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import jax
 
-from tpufft.kernels import matmul, phases, real, tables, trig, twiddle, xla
+from tpufft.kernels import matmul, phases, real, samples, tables, trig, twiddle, xla
 from tpufft.steps import dft_flops
 
 
@@ -41,4 +41,4 @@ KERNELS: Mapping[str, Kernel] = MappingProxyType(
     }
 )
 
-__all__ = ["KERNELS", "Kernel", "matmul", "phases", "real", "tables", "trig", "twiddle", "xla"]
+__all__ = ["KERNELS", "Kernel", "matmul", "phases", "real", "samples", "tables", "trig", "twiddle", "xla"]

@@ -6,6 +6,7 @@ from tpufft.planning.catalogue import (
     SHIFTS,
     TRANSFORMS,
     hankel_problem,
+    samples_problem,
     shift_problem,
     transform_problem,
 )
@@ -13,6 +14,7 @@ from tpufft.planning.frequencies import Bins, bins_of, frequencies
 from tpufft.planning.orders import transposed_shape
 from tpufft.planning.plan import Plan, make_plan
 from tpufft.planning.problem import Problem
+from tpufft.planning.products import ProductPlan, ProductRequest, check_schedule, product_spec
 from tpufft.planning.request import Request, layouts_of
 from tpufft.planning.verify import Check, Verification, verify
 from tpufft.planning.words import (
@@ -20,6 +22,7 @@ from tpufft.planning.words import (
     NORMS,
     asked_dtype,
     check_axis,
+    check_precision,
     check_word,
     computing_dtype,
     widest_float,
@@ -36,17 +39,23 @@ __all__ = [
     "Check",
     "Plan",
     "Problem",
+    "ProductPlan",
+    "ProductRequest",
     "Request",
     "Verification",
     "asked_dtype",
     "bins_of",
     "check_axis",
+    "check_precision",
+    "check_schedule",
     "check_word",
     "computing_dtype",
     "frequencies",
     "hankel_problem",
     "layouts_of",
     "make_plan",
+    "product_spec",
+    "samples_problem",
     "shift_problem",
     "transform_problem",
     "transposed_shape",

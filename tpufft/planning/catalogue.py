@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tpufft.kernels import KERNELS
-from tpufft.planning.operations import DFT, Flip, Multiply, Operation, Real, Roll, Trig
+from tpufft.planning.operations import DFT, Flip, Multiply, Operation, Real, Roll, Samples, Trig
 from tpufft.planning.problem import Problem
 from tpufft.planning.words import METHODS, NORMS, check_axes, check_axis, check_precision, check_word, computing_dtype
-from tpufft.steps import Ends, Hankel, Power, Precision, Signs, half, real_dtype
+from tpufft.steps import Ends, Hankel, Points, Power, Precision, Signs, half, real_dtype
 
 ROOT2 = math.sqrt(2.0)
 
@@ -221,6 +221,24 @@ def shift_problem(name: str, shape: tuple[int, ...], dtype: np.dtype, axes: int 
         middle = shape[axis] // 2 if name == "fftshift" else -(shape[axis] // 2) % max(shape[axis], 1)
         rolls.append(Roll(axis, shape[axis], middle))
     return Problem(name, tuple(shape), np.dtype(dtype), tuple(rolls))
+
+
+def samples_problem(
+    shape: tuple[int, ...],
+    dtype: np.dtype,
+    axis: int,
+    order: int,
+    rows: Points,
+    columns: Points,
+    *,
+    inverse: bool,
+    scale: float,
+    precision: Precision = None,
+) -> Problem:
+    """A matrix of phases between any points times an axis, by the ring where it is chunked; `dtype` is complex."""
+    operation = Samples(axis, columns.count, order, rows, columns, inverse, scale)
+    precision = check_precision(precision, "matmul")
+    return Problem("dft_matrix", shape, dtype, (operation,), method="ring", precision=precision)
 
 
 def _length(present: int, size: int | None, one: bool) -> int:

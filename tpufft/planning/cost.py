@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from tpufft.kernels import KERNELS, matmul, real, trig
+from tpufft.kernels import KERNELS, matmul, real, samples, trig
 from tpufft.layout import Layout
 from tpufft.planning.machine import Machine
 from tpufft.steps import (
@@ -22,7 +22,9 @@ from tpufft.steps import (
     Local,
     LocalReal,
     LocalTrig,
+    Nonuniform,
     Pad,
+    Part,
     Program,
     RealPart,
     Rearrange,
@@ -39,6 +41,7 @@ from tpufft.steps import (
 PASSES = (
     Twiddle,
     Pad,
+    Part,
     Trim,
     Copy,
     Interleave,
@@ -88,7 +91,7 @@ def step_cost(step: Step, layout: Layout, machine: Machine) -> StepCost:
     seconds = max(_arithmetic_seconds(step, layout, flops, machine), memory)
     if isinstance(step, Exchange):
         seconds += machine.exchange_seconds(layout.chunk_bytes, layout.device_count_along(step.names))
-    elif isinstance(step, Ring):
+    elif isinstance(step, Ring | Nonuniform):
         # The wire hides behind the products, or the products behind the wire.
         permutes = layout.parts[step.axis] - 1
         seconds = max(seconds, machine.permute_seconds(wire, permutes, step.both_ways))
@@ -123,9 +126,25 @@ def step_flops(step: Step, layout: Layout) -> float:
         return planes * trig.flops(step.kernel, n, step.kind, size // n) if size else 0.0
     if isinstance(step, Ring):
         return 8.0 * layout.shape[step.axis] * size
+    if isinstance(step, Nonuniform):
+        work = _samples(step, layout)
+        return work.products + work.phases
     if isinstance(step, ChirpSpectrum):
         return 6.0 * size + sum(step_flops(*pair) for pair in zip(step.line.steps, step.line.layouts, strict=False))
     return 6.0 * size if isinstance(step, Twiddle | Diagonal) else 0.0
+
+
+def _samples(step: Nonuniform, layout: Layout) -> samples.Work:
+    """Of all blocks of one device, each its rows by the columns that come by, or the other way round."""
+    n, m, parts = layout.chunk_shape[step.axis], step.after(layout).chunk_shape[step.axis], layout.parts[step.axis]
+    one = samples.work(step.rows, step.columns, m, n, layout.chunk_size / max(n, 1))
+    return one._replace(products=parts * one.products, phases=parts * one.phases)
+
+
+def _sample_panel(step: Nonuniform, layout: Layout) -> float:
+    n, m = layout.chunk_shape[step.axis], step.after(layout).chunk_shape[step.axis]
+    batch, itemsize = layout.chunk_size / max(n, 1), layout.dtype.itemsize // 2
+    return samples.panel_bytes(step.rows, step.columns, m, n, batch, itemsize)
 
 
 def _real_flops(step: LocalReal, layout: Layout) -> float:
@@ -148,7 +167,7 @@ def memory_passes(step: Step, layout: Layout) -> float:
         return 8.0
     if isinstance(step, Exchange | Collect | Spread | Rearrange):
         return 4.0
-    if isinstance(step, Ring):
+    if isinstance(step, Ring | Nonuniform):
         return 3.0 * layout.parts[step.axis]
     if isinstance(step, ChirpSpectrum):
         return 4.0
@@ -180,6 +199,9 @@ def scratch_chunks(step: Step, layout: Layout) -> float:
         # Planes on the way in and out, the chunk that comes next, two partial products; and the shared block.
         n = layout.chunk_shape[step.axis]
         return 6.0 + n * n * layout.dtype.itemsize / max(layout.chunk_bytes, 1)
+    if isinstance(step, Nonuniform):
+        # The like, of argument and result each; and a panel.
+        return 6.0 + _sample_panel(step, layout) / max(layout.chunk_bytes, 1)
     if isinstance(step, Local | LocalReal | LocalTrig) and step.kernel == "matmul":
         return 0.5
     if isinstance(step, PERMUTING) and step.collectives(layout):
@@ -194,6 +216,10 @@ def _trailing(axes: tuple[int, ...], rank: int) -> bool:
 
 
 def _arithmetic_seconds(step: Step, layout: Layout, flops: float, machine: Machine) -> float:
+    if isinstance(step, Nonuniform):
+        work = _samples(step, layout)
+        products = 2.0 * work.products / (machine.matmul_flops * min(1.0, (1 + work.batch) / machine.matmul_width))
+        return products + work.phases / machine.fft_flops
     if isinstance(step, Ring):
         batch = layout.chunk_size / layout.chunk_shape[step.axis]
         return 2.0 * flops / (machine.matmul_flops * min(1.0, (1 + batch) / machine.matmul_width))

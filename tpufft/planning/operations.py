@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tpufft.steps import Ends, Hankel, Phase, Power, Signs, Table, half
+from tpufft.steps import Ends, Hankel, Phase, Points, Power, Signs, Table, half
 
 
 @dataclass(frozen=True)
@@ -98,6 +98,34 @@ class Trig(OneAxis):
 
 
 @dataclass(frozen=True)
+class Samples(OneAxis):
+    """The matrix of phases between any frequencies and positions, times `scale`; `size` is the columns' count.
+
+    Parameters
+    ----------
+    order : int
+        Samples in one period.
+    rows, columns : Points
+        Of the result and of the argument.
+    """
+
+    order: int
+    rows: Points
+    columns: Points
+    inverse: bool
+    scale: float
+
+    @property
+    def result(self) -> int:
+        """Length of the axis that it leaves."""
+        return self.rows.count
+
+    def inverted(self) -> tuple[Operation, ...]:
+        """None: the matrix need not have an inverse."""
+        raise ValueError("a DFT matrix with chosen rows or columns has no inverse that is known; use its adjoint, W.H")
+
+
+@dataclass(frozen=True)
 class Multiply(OneAxis):
     """Every element of an axis times its entry of a table."""
 
@@ -128,7 +156,7 @@ class Roll(OneAxis):
         return (replace(self, amount=-self.amount % max(self.size, 1)),)
 
 
-Transform = DFT | Real | Trig
+Transform = DFT | Real | Trig | Samples
 Pointwise = Multiply | Flip | Roll
 Operation = Transform | Pointwise
 

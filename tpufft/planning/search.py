@@ -17,9 +17,9 @@ from tpufft.errors import LayoutError
 from tpufft.kernels import KERNELS
 from tpufft.layout import Layout, Spec, format_spec
 from tpufft.planning.cost import program_seconds, step_cost
-from tpufft.planning.inplace import StepBuilder, Tools, by_exchange, by_ring, single
+from tpufft.planning.inplace import StepBuilder, Tools, by_exchange, by_ring, nonuniform, single
 from tpufft.planning.machine import Machine
-from tpufft.planning.operations import DFT, Flip, Multiply, Operation, Pointwise, Real, Roll, Transform, Trig
+from tpufft.planning.operations import DFT, Flip, Multiply, Operation, Pointwise, Real, Roll, Samples, Transform, Trig
 from tpufft.planning.problem import Problem
 from tpufft.steps import (
     Diagonal,
@@ -219,6 +219,8 @@ class _Moves:
             _pointwise(build, operation)
         elif isinstance(operation, DFT | Trig) and operation.size == 1:
             single(build, operation)
+        elif isinstance(operation, Samples) and whole:
+            nonuniform(build, operation, self.problem.precision, both_ways=False)
         elif isinstance(operation, Trig) and whole:
             axis = operation.axis
             build.fit(axis, operation.size)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from jax.sharding import Mesh
 
 from tpufft.execution import Bound
-from tpufft.layout import Layout, format_spec
+from tpufft.layout import format_spec
 from tpufft.planning.cost import StepCost
 from tpufft.planning.machine import Machine, host_cores
 from tpufft.planning.problem import Problem
@@ -45,7 +45,7 @@ def describe(
     program = bound.program
     for number, (step, before, cost) in enumerate(zip(program.steps, program.layouts, costs, strict=False), 1):
         text = f"{number:3d}  {step.describe(before)}"
-        lines.append(f"{text:<{_WIDTH}} {_figure(cost, layout.device_count)}".rstrip())
+        lines.append(f"{text:<{_WIDTH}} {figure(cost, layout.device_count)}".rstrip())
     if not program.steps:
         lines.append("  nothing to do")
     chunk = max(layout.chunk_bytes, 1)
@@ -53,7 +53,7 @@ def describe(
     text = f"peak {format_bytes(peak)} per device ({peak / chunk:.1f} x its chunk"
     text += ")" if donates else f"; {peaks[1] / chunk:.1f} with overwrite_x)"
     seconds = sum(cost.seconds for cost in costs)
-    lines.append(f"{text} ; predicted {format_seconds(seconds)} on {_where(machine, layout)}")
+    lines.append(f"{text} ; predicted {format_seconds(seconds)} on {where(machine, isinstance(layout.mesh, Mesh))}")
     return "\n".join(lines)
 
 
@@ -82,7 +82,8 @@ def format_flops(flops: float) -> str:
     return f"{flops:.1f} TFLOP"
 
 
-def _figure(cost: StepCost, devices: int) -> str:
+def figure(cost: StepCost, devices: int) -> str:
+    """The figure that matters for a step: arithmetic of all devices, bytes that each sends."""
     parts = []
     if cost.flops:
         parts.append(format_flops(cost.flops * devices))
@@ -91,7 +92,8 @@ def _figure(cost: StepCost, devices: int) -> str:
     return ", ".join(parts)
 
 
-def _where(machine: Machine, layout: Layout) -> str:
+def where(machine: Machine, exists: bool) -> str:
+    """What a prediction is for, as plans print it."""
     if machine.name != "host":
         return f"this mesh of {machine.name}"
-    return "this host" if isinstance(layout.mesh, Mesh) else f"a host of {host_cores()} cores"
+    return "this host" if exists else f"a host of {host_cores()} cores"

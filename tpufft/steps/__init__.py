@@ -6,12 +6,27 @@ wire, the collectives it executes, and the step that is its transpose as a linea
 layout and steps.
 """
 
+from tpufft.steps.contraction import (
+    Contraction,
+    GatheredProduct,
+    LocalProduct,
+    ProductProgram,
+    RingProduct,
+    RingSum,
+    ScatteredSum,
+    Summa,
+    Terms,
+    panels,
+    skew_permutes,
+    summa_blocks,
+)
 from tpufft.steps.copies import Copy, Fragment, Piece, Rearrange, Resize, Shift, crossing, fragments, rounds
 from tpufft.steps.core import Precision, Program, Step, complex_dtype, dft_flops, real_dtype
 from tpufft.steps.dft import Local, Ring, Twiddle
 from tpufft.steps.diagonal import ChirpSpectrum, Diagonal
-from tpufft.steps.moves import Deinterleave, Exchange, Interleave, Merge, Pad, Split, Trim
+from tpufft.steps.moves import Deinterleave, Exchange, Interleave, Merge, Pad, Part, Split, Trim
 from tpufft.steps.real import AsComplex, AsReal, LocalReal, LocalTrig, RealPart, Widen, half
+from tpufft.steps.samples import Nonuniform, Points
 from tpufft.steps.spectrum import Collect, Fold, Spread, Unfold
 from tpufft.steps.tables import Chirp, Ends, Hankel, Phase, Power, Signs, Table
 
@@ -21,6 +36,7 @@ __all__ = [
     "Chirp",
     "ChirpSpectrum",
     "Collect",
+    "Contraction",
     "Copy",
     "Deinterleave",
     "Diagonal",
@@ -28,28 +44,39 @@ __all__ = [
     "Exchange",
     "Fold",
     "Fragment",
+    "GatheredProduct",
     "Hankel",
     "Interleave",
     "Local",
+    "LocalProduct",
     "LocalReal",
     "LocalTrig",
     "Merge",
+    "Nonuniform",
     "Pad",
+    "Part",
     "Phase",
     "Piece",
+    "Points",
     "Power",
     "Precision",
+    "ProductProgram",
     "Program",
     "RealPart",
     "Rearrange",
     "Resize",
     "Ring",
+    "RingProduct",
+    "RingSum",
+    "ScatteredSum",
     "Shift",
     "Signs",
     "Split",
     "Spread",
     "Step",
+    "Summa",
     "Table",
+    "Terms",
     "Trim",
     "Twiddle",
     "Unfold",
@@ -59,6 +86,9 @@ __all__ = [
     "dft_flops",
     "fragments",
     "half",
+    "panels",
     "real_dtype",
     "rounds",
+    "skew_permutes",
+    "summa_blocks",
 ]

@@ -36,6 +36,26 @@ class Exchange(Step):
 
 
 @dataclass(frozen=True)
+class Part(Step):
+    """Every device keeps its own part of what all along the mesh axes `names` hold: axis `axis` is split over them.
+
+    Only products begin with it, and their derivatives are products again: it has no transpose, which would gather.
+    """
+
+    names: AxisNames
+    axis: int
+
+    def after(self, layout: Layout) -> Layout:
+        return layout.with_axis(self.axis, names=layout.spec[self.axis] + self.names)
+
+    def transposed(self, layout: Layout) -> Step:
+        raise LayoutError(f"a part of {layout} along {self.names} has no transpose that does not gather")
+
+    def describe(self, layout: Layout) -> str:
+        return f"part      axis {self.axis} over {', '.join(self.names)}"
+
+
+@dataclass(frozen=True)
 class Pad(Step):
     """Storage behind the end of a whole axis, so that it can be split."""
 

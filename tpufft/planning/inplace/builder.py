@@ -60,18 +60,22 @@ class StepBuilder:
 
     def exchange(self, names: AxisNames, source: int, target: int) -> None:
         """Append an exchange, with the padding that it needs and without the padding that it makes superfluous."""
-        count, parts = self.layout.device_count_along(names), self.layout.parts[target]
-        if parts > 1 and self.layout.chunk_shape[target] % count:
-            self.fit(target, self.layout.shape[target], count * ceil_div(self.layout.shape[target], count * parts))
-        missing = self.layout.least_padding(target, self.layout.spec[target] + names) - self.layout.padding[target]
-        if missing > 0:
-            self.add(Pad(target, missing))
+        self.make_room(names, target)
         self.add(Exchange(names, source, target))
         superfluous = self.layout.padding[source] - self.layout.least_padding(source)
         if superfluous and self.layout.parts[source] == 1:
             self.add(Trim(source, superfluous))
         elif superfluous:
             self.add(Resize(source, self.layout.shape[source], self.layout.least_padding(source)))
+
+    def make_room(self, names: AxisNames, axis: int) -> None:
+        """Append the padding with which an axis can be split by more mesh axes."""
+        size, count, parts = self.layout.shape[axis], self.layout.device_count_along(names), self.layout.parts[axis]
+        if parts > 1 and self.layout.chunk_shape[axis] % count:
+            self.fit(axis, size, count * ceil_div(size, count * parts))
+        missing = self.layout.least_padding(axis, self.layout.spec[axis] + names) - self.layout.padding[axis]
+        if missing > 0:
+            self.add(Pad(axis, missing))
 
     def fit(self, axis: int, size: int, chunk: int | None = None) -> None:
         """Cut or zero-pad an axis to `size`, in chunks of `chunk` elements (None: the least)."""

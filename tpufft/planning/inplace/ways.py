@@ -11,8 +11,8 @@ from tpufft.planning.inplace.builder import Cost, StepBuilder, Tools, Way, cheap
 from tpufft.planning.inplace.fourstep import four_step, row_count
 from tpufft.planning.inplace.real import real_line
 from tpufft.planning.inplace.trigonometric import trig_line
-from tpufft.planning.operations import DFT, Real, Transform, Trig
-from tpufft.steps import Diagonal, Ends, RealPart, Ring, Widen
+from tpufft.planning.operations import DFT, Real, Samples, Transform, Trig
+from tpufft.steps import Diagonal, Ends, Nonuniform, Precision, RealPart, Ring, Widen
 
 POINT = {"C1": 1.0, "C2": 1.0, "C3": 1.0, "C4": 0.5**0.5, "S1": 1.0}
 """What one point is multiplied by."""
@@ -34,6 +34,8 @@ def by_exchange(layout: Layout, operation: Transform, tools: Tools, order: str, 
     build = StepBuilder(layout)
     if isinstance(operation, DFT):
         dft(build, operation, order)
+    elif isinstance(operation, Samples):
+        nonuniform(build, operation, tools.precision, both_ways=False)
     else:
         _of_real(build, operation, replace(tools, cost=cost), dft)
     return build
@@ -49,9 +51,18 @@ def by_ring(layout: Layout, operation: Transform, tools: Tools, both_ways: bool)
     build = StepBuilder(layout)
     if isinstance(operation, DFT):
         dft(build, operation)
+    elif isinstance(operation, Samples):
+        nonuniform(build, operation, tools.precision, both_ways)
     else:
         _of_real(build, operation, tools, dft)
     return build
+
+
+def nonuniform(build: StepBuilder, operation: Samples, precision: Precision, both_ways: bool) -> None:
+    """A matrix between any points, where the axis is; there is no other way than by blocks of it."""
+    one = operation
+    build.fit(one.axis, one.size)
+    build.add(Nonuniform(one.axis, one.order, one.rows, one.columns, one.inverse, one.scale, both_ways, precision))
 
 
 def _of_real(build: StepBuilder, operation: Real | Trig, tools: Tools, dft: Way) -> None:
