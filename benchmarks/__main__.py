@@ -1,4 +1,4 @@
-"""The benchmark's command line: ``python -m benchmarks [speed|real|compilation|accuracy|overhead|all|report]``."""
+"""The benchmark's command line: ``python -m benchmarks [speed|real|products|...|all|report]``."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from benchmarks import accuracy, compilation, overhead, real, speed, store
+from benchmarks import accuracy, compilation, overhead, products, real, speed, store
 from benchmarks.cases import CASES, DEVICES, QUICK_CASES, Case
 from benchmarks.contestants import CONTESTANTS, contestant_class
 from benchmarks.environment import ENVIRONMENTS
 from benchmarks.report import markdown
 from benchmarks.turns import Turns
 
-MEASURES = ("speed", "real", "compilation", "accuracy", "overhead")
+MEASURES = ("speed", "real", "products", "compilation", "accuracy", "overhead")
 
 Kind = TypeVar("Kind", bound=Turns)
+
+_BOTH = ",".join(ENVIRONMENTS)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -49,19 +51,25 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--cases",
         help=f"shapes, comma between them (default: {','.join(CASES)}), or transforms, "
-        "as rfftn:64x64; real: one group, compared with its first",
+        "as rfftn:64x64; real: one group, compared with its first; "
+        f"products: some of {','.join(products.KINDS)}",
     )
-    parser.add_argument("--contestants", help=f"some of {','.join(CONTESTANTS)}")
+    parser.add_argument("--sizes", help="products: rows of the matrices (default: 1024,2048,4096)")
+    parser.add_argument("--dtypes", help=f"products: some of {','.join(products.DTYPES)}")
+    parser.add_argument(
+        "--contestants",
+        help=f"some of {','.join(CONTESTANTS)}; products: some of {','.join(products.CONTESTANTS)}",
+    )
     parser.add_argument(
         "--devices",
-        help=f"device counts (default: {','.join(map(str, DEVICES))}; real and compilation: {real.LIMITED_DEVICES})",
+        help=f"device counts (default: {','.join(map(str, DEVICES))}; real and compilation: {real.LIMITED_DEVICES}; "
+        "products: 2,4,8)",
     )
-    parser.add_argument("--runs", type=int, help="timed calls of each contestant (default: 9)")
+    parser.add_argument("--runs", type=int, help="timed calls of each contestant (default: 9, products: 7)")
     parser.add_argument("--pause", type=float, help="seconds between two calls of the race (default: 0.25)")
     parser.add_argument(
         "--environment",
-        default=",".join(ENVIRONMENTS),
-        help=f"race in one or several of {','.join(ENVIRONMENTS)} (default: one after the other)",
+        help=f"one or several of {','.join(ENVIRONMENTS)} (default: one after the other, products: default)",
     )
     parser.add_argument("--largest", type=int, help="accuracy: the largest size (default: 2^20)")
     parser.add_argument("--output", type=Path, help="folder for raw files and README.md (default: benchmarks/results)")
@@ -95,13 +103,17 @@ def _jobs(options: argparse.Namespace) -> list[Callable[[Callable[[str], None]],
     wanted = MEASURES if options.command == "all" else (options.command,)
     jobs: list[Callable[[Callable[[str], None]], dict[str, Any]]] = []
     if "speed" in wanted:
-        for environment in _list(options.environment):
+        for environment in _list(options.environment or _BOTH):
             race = _race_options(options, environment)
             jobs.append(lambda say, race=race: speed.race(race, say))
     if "real" in wanted:
-        for environment in _list(options.environment):
+        for environment in _list(options.environment or _BOTH):
             timed = _real_options(options, environment)
             jobs.append(lambda say, timed=timed: real.measure(timed, say))
+    if "products" in wanted:
+        for environment in _list(options.environment or "default"):
+            multiplied = _product_options(options, environment)
+            jobs.append(lambda say, multiplied=multiplied: products.measure(multiplied, say))
     if "compilation" in wanted:
         compiled = _compilation_options(options)
         jobs.append(lambda say: compilation.measure(compiled, say))
@@ -126,10 +138,25 @@ def _real_options(options: argparse.Namespace, environment: str) -> real.Options
     return replace(_turns(options, environment, real.Options(), quick_devices=(2,)), groups=groups)
 
 
+def _product_options(options: argparse.Namespace, environment: str) -> products.Options:
+    default = products.QUICK if options.quick else products.Options()
+    # of all measurements, --cases and --contestants name those of the race
+    own = options.command == "products"
+    return replace(
+        default,
+        kinds=(tuple(_list(options.cases)) if own else ()) or default.kinds,
+        sizes=_counts("--sizes", options.sizes) or default.sizes,
+        dtypes=tuple(_list(options.dtypes)) or default.dtypes,
+        devices=_devices(options) or default.devices,
+        contestants=(tuple(_list(options.contestants)) if own else ()) or default.contestants,
+        runs=options.runs if options.runs is not None else default.runs,
+        pause=options.pause if options.pause is not None else default.pause,
+        environment=_known(environment),
+    )
+
+
 def _turns(options: argparse.Namespace, environment: str, default: Kind, quick_devices: tuple[int, ...]) -> Kind:
     """The default with what was asked for of everything that is called in turn."""
-    if environment not in ENVIRONMENTS:
-        raise ValueError(f"--environment {environment} is unknown; use {' or '.join(ENVIRONMENTS)}")
     contestants = tuple(_list(options.contestants)) or default.contestants
     for name in contestants:
         contestant_class(name)
@@ -143,8 +170,14 @@ def _turns(options: argparse.Namespace, environment: str, default: Kind, quick_d
         runs=runs,
         warm_up=1 if options.quick else default.warm_up,
         pause=options.pause if options.pause is not None else 0.0 if options.quick else default.pause,
-        environment=environment,
+        environment=_known(environment),
     )
+
+
+def _known(environment: str) -> str:
+    if environment not in ENVIRONMENTS:
+        raise ValueError(f"--environment {environment} is unknown; use {' or '.join(ENVIRONMENTS)}")
+    return environment
 
 
 def _compilation_options(options: argparse.Namespace) -> compilation.Options:
@@ -185,11 +218,15 @@ def _cases(options: argparse.Namespace) -> tuple[str, ...]:
 
 
 def _devices(options: argparse.Namespace) -> tuple[int, ...]:
-    counts = _list(options.devices)
-    for count in counts:
+    return _counts("--devices", options.devices)
+
+
+def _counts(option: str, text: str | None) -> tuple[int, ...]:
+    for count in _list(text):
         if not count.isdigit() or int(count) < 1:
-            raise ValueError(f"--devices {options.devices}: {count!r} is no device count; use some as 1,2,8")
-    return tuple(int(count) for count in counts)
+            what, example = ("device count", "1,2,8") if option == "--devices" else ("size", "1024,4096")
+            raise ValueError(f"{option} {text}: {count!r} is no {what}; use some as {example}")
+    return tuple(int(count) for count in _list(text))
 
 
 def _list(text: str | None) -> list[str]:

@@ -74,6 +74,6 @@ def _text(raw: dict[str, Any]) -> str:
 
 
 def _place(kind: str) -> tuple[int, str]:
-    races = [f"{kind}-{environment}" for kind in ("speed", "real") for environment in ENVIRONMENTS]
+    races = [f"{kind}-{environment}" for kind in ("speed", "real", "products") for environment in ENVIRONMENTS]
     order = (*races, "compilation", "accuracy", "overhead")
     return (order.index(kind) if kind in order else len(order), kind)

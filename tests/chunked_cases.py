@@ -55,7 +55,7 @@ def poisoned(c: ChunkedArray) -> ChunkedArray:
     """The same array with NaN (the largest number, True) stored behind its end."""
     inside = np.zeros(c.layout.stored_shape, bool)
     inside[tuple(slice(size) for size in c.shape)] = True
-    poison = {"f": math.nan, "c": complex(math.nan, math.nan), "b": True}.get(c.dtype.kind)
+    poison = {"f": math.nan, "c": complex(math.nan, math.nan), "b": True, "V": math.nan}.get(c.dtype.kind)
     poison = np.iinfo(c.dtype).max if poison is None else poison
     data = np.where(inside, np.asarray(c.data), np.asarray(poison, c.dtype))
     return ChunkedArray.from_data(jax.device_put(data, c.layout.sharding), c.layout)

@@ -13,6 +13,7 @@ from typing import Any
 
 import jax
 import jax.monitoring
+import jax.numpy as jnp
 import numpy as np
 import oracle
 import pytest
@@ -164,7 +165,7 @@ def result_dtype_of(name: str, dtype: Any) -> np.dtype:
 
 def tolerance(dtype: Any, points: int) -> float:
     """The relative L2 error that rounding explains: a few units in the last place for each factor of two."""
-    return float(np.finfo(dtype).eps * (2 + math.log2(max(points, 1))))
+    return float(jnp.finfo(dtype).eps * (2 + math.log2(max(points, 1))))
 
 
 def error(got: Any, want: np.ndarray) -> float:

@@ -363,6 +363,7 @@ def test_equal_matrices_share_a_program() -> None:
     assert made[0] != made[0].conj()
     assert made[0] != dft_matrix(16, mesh_of("x8"), rows=values + 1e-15)
     assert dft_matrix(16, rows=np.arange(16.0), columns=list(range(16))) == dft_matrix(16)
+    assert dft_matrix(16, rows=np.int64(5)) == dft_matrix(16, rows=jnp.arange(5)) == dft_matrix(16, rows=np.array(5))
     assert jax.tree.leaves(made[0]) == []
     jitted = jax.jit(lambda W, x: W @ x)
     x = put(random((16, 2), np.complex64), Case("x8", P("x"), (16, 2)))
@@ -418,6 +419,7 @@ def test_it_prints() -> None:
         ((2**31 + 1,), ValueError, r"rows reaches .* below 2\*\*31, or ask for complex128"),
         ((8, None, [[1.0]]), ValueError, r"rows has shape \(1, 1\)"),
         ((8, None, 2.5), ValueError, r"rows has shape \(\)"),
+        ((8, None, np.array(2.5)), ValueError, r"rows has shape \(\)"),
         ((8, None, -1), ValueError, "rows=-1"),
         ((8, None, True), TypeError, "rows is an array of bool"),
         ((8, None, [1.0, np.nan]), ValueError, r"rows\[1\] is nan"),

@@ -125,7 +125,7 @@ def test_every_dtype(dtype: str) -> None:
 
 def test_copies_are_exact() -> None:
     x = random((21, 3), np.float32)
-    x[[0, 5, 9, 20]] = np.nan, np.inf, -0.0, -np.inf
+    x[[0, 5, 9, 20]] = np.array([[np.nan], [np.inf], [-0.0], [-np.inf]])
     c = poisoned(chunk(x, mesh_of("x8")))
     for index in (s[1:], s[::-1], s[::2], s[:, 1], s[:, ::-1], s[5:12:3, 1:]):
         np.testing.assert_array_equal(c[index].to_numpy().view(np.uint32), x[index].view(np.uint32))

@@ -122,7 +122,7 @@ def test_bad_arguments() -> None:
         ColumnChunked.from_array(np.ones(4), mesh)
     with pytest.raises(LayoutError, match=r"RowChunked has at least an axis"):
         RowChunked.from_array(3.0, mesh)
-    with pytest.raises(TypeError, match="no jax.sharding.Mesh"):
+    with pytest.raises(TypeError, match=r"no jax\.sharding\.Mesh"):
         RowChunked.from_array(x, 8)  # type: ignore[arg-type]
     with pytest.raises(LayoutError, match="pass mesh="):
         jax.jit(RowChunked.from_array)(x)
@@ -190,7 +190,7 @@ def test_wrong_shards() -> None:
     with pytest.raises(TypeError, match="traced"):
         jax.jit(lambda a: a.to_shards())(RowChunked.from_array(np.ones((8, 2)), mesh))
     batch = chunk(np.ones((4, 8, 2)), mesh_of("x4y2"), P("y", "x"))
-    with pytest.raises(LayoutError, match="axis 0 .* is split too"):
+    with pytest.raises(LayoutError, match=r"axis 0 .* is split too"):
         RowChunked(batch.data, batch.layout).to_shards()
 
 
@@ -301,7 +301,7 @@ def test_arithmetic_keeps_the_type(case: Any, kind: Any, axis_type: Any) -> None
 @BOTH
 @pytest.mark.parametrize("turns", [False, True])
 def test_reductions(kind: Any, turns: bool) -> None:
-    for case in CASES[1:6]:
+    for case in CASES[1:6:2]:
         a, x = made(kind, case)
         a, x = (a.mT, x.swapaxes(-1, -2)) if turns else (a, x)
         for axis in (*range(-1, a.ndim - 1), (-1, -2), 0):
@@ -311,8 +311,9 @@ def test_reductions(kind: Any, turns: bool) -> None:
                 np.testing.assert_allclose(got.to_numpy(), getattr(x, name)(axis=axis), atol=1e-12)
                 check_stored(got)
             np.testing.assert_allclose(a.norm(axis=axis), np.sqrt((x * x).sum(axis=axis)))
+        assert not turns or a.ndim > 2 or "data" not in vars(a), "a view is reduced as it is stored"
+        for axis in (0, -1):
             np.testing.assert_allclose(a.sum(axis=axis, keepdims=True), x.sum(axis=axis, keepdims=True), atol=1e-12)
-        assert "data" not in vars(a) or not turns or a.ndim > 2
         np.testing.assert_allclose(a.max(), x.max())
         np.testing.assert_allclose(a.norm(), np.linalg.norm(x))
         np.testing.assert_allclose(vdot(a, a * 2), 2 * (x * x).sum())
@@ -383,7 +384,7 @@ def test_maps_over_rows_and_columns(axis_type: Any) -> None:
             with pytest.raises(LayoutError, match=r"transposed view.*\.T\.copy\(\)"):
                 jax.vmap(lambda row: row, in_axes=wrong)(a.T)
         with pytest.raises(LayoutError, match=r"\.T\.copy\(\)"):
-            jax.lax.scan(lambda k, row: (k, row), 0.0, RowChunked.from_array(x.T, mesh).T)
+            jax.lax.scan(lambda k, row: (k, row), 0.0, ColumnChunked.from_array(x, mesh).T)
         got = jax.vmap(lambda row: row * 2)(a.T.copy())
         check(got, 2 * x.T, ColumnChunked)
 

@@ -7,6 +7,7 @@ from typing import Any
 from benchmarks.report.accuracy import accuracy_section
 from benchmarks.report.compilation import compilation_section
 from benchmarks.report.overhead import overhead_section
+from benchmarks.report.products import products_section
 from benchmarks.report.real import real_section
 from benchmarks.report.speed import speed_section
 
@@ -40,8 +41,10 @@ def _section(raw: dict[str, Any]) -> str:
         return speed_section(raw)
     if raw["kind"].startswith("real-"):
         return real_section(raw)
+    if raw["kind"].startswith("products-"):
+        return products_section(raw)
     sections = {"accuracy": accuracy_section, "compilation": compilation_section, "overhead": overhead_section}
     if raw["kind"] not in sections:
-        known = ", ".join(("speed-*", "real-*", *sections))
+        known = ", ".join(("speed-*", "real-*", "products-*", *sections))
         raise ValueError(f"raw results of kind {raw['kind']!r} have no report; kinds are {known}")
     return sections[raw["kind"]](raw)

@@ -6,7 +6,7 @@ at hand, so that the wire hides behind it where the hardware can.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import jax
@@ -19,34 +19,32 @@ Total = TypeVar("Total")
 
 
 def ring_fold(
-    chunk: jax.Array,
+    parts: Sequence[tuple[jax.Array, int]],
     names: AxisNames,
     count: int,
-    fold: Callable[[Total, jax.Array, jax.Array], Total],
+    fold: Callable[[Total, int, jax.Array, jax.Array], Total],
     total: Total,
     platform: str,
     *,
-    both_ways: bool = False,
     unroll: int = 1,
 ) -> Total:
-    """Every device folds the chunks of all devices into its own total, its own chunk first.
+    """Every device folds what all devices have into its own total, its own first.
 
     Parameters
     ----------
-    chunk : array
-        This device's chunk :math:`x_p`, in one array (a complex matrix as stacked planes).
+    parts : sequence of (array, int)
+        Of this device's chunk: all of it (a complex matrix as stacked planes) or two halves; and whether a part comes
+        round from the devices behind (1) or from those before (-1).
     names : tuple of str
         The mesh axes of the ring, the first the slowest.
     count : int
         Devices P on the ring.
     fold : callable
-        ``fold(total, q, x_q)``: the total with the chunk of device `q` (a traced integer) in it.
+        ``fold(total, number, q, part)``: the total with that part of the chunk of device `q` (a traced integer) in it.
     total : pytree
         What to start with, varying over `names`.
     platform : str
         The devices' platform.
-    both_ways : bool
-        Half of the chunks come round the other way, so that both directions of every link are used.
     unroll : int
         Chunks in one pass of the loop.
 
@@ -57,36 +55,24 @@ def ring_fold(
 
     Notes
     -----
-    Exactly P-1 permutes of a chunk for each device.
+    P-1 permutes of each part for each device.
     """
     me = lax.axis_index(axis_name(names))
+    ways = [way for _, way in parts]
 
-    def pass_on(part: jax.Array, step: int) -> jax.Array:
-        pairs = [(device, (device + step) % count) for device in range(count)]
-        return permute(part, names, pairs, platform)
+    def folded(turn: jax.Array | int, total: Total, here: Sequence[jax.Array]) -> Total:
+        for number, (part, way) in enumerate(zip(here, ways, strict=True)):
+            total = fold(total, number, (me + way * turn) % count, part)
+        return total
 
-    def one_way(turn: jax.Array, carry: tuple[Total, jax.Array]) -> tuple[Total, jax.Array]:
+    def step(turn: jax.Array, carry: tuple[Total, tuple[jax.Array, ...]]) -> tuple[Total, tuple[jax.Array, ...]]:
         total, here = carry
-        coming = pass_on(here, -1)
-        return fold(total, (me + turn) % count, here), coming
+        coming = tuple(_pass_on(part, names, count, -way, platform) for part, way in zip(here, ways, strict=True))
+        return folded(turn, total, here), coming
 
-    def two_ways(turn: jax.Array, carry: tuple[Total, jax.Array, jax.Array]) -> tuple[Total, jax.Array, jax.Array]:
-        total, up, down = carry
-        next_up, next_down = pass_on(up, -1), pass_on(down, 1)
-        total = fold(fold(total, (me + turn) % count, up), (me - turn) % count, down)
-        return total, next_up, next_down
-
-    if not both_ways or count < 3:
-        total, last = lax.fori_loop(0, count - 1, one_way, (total, chunk), unroll=min(unroll, max(count - 1, 1)))
-        return fold(total, (me + count - 1) % count, last)
-
-    half = (count - 1) // 2
-    up, down = pass_on(chunk, -1), pass_on(chunk, 1)
-    total = fold(total, me, chunk)
-    total, up, down = lax.fori_loop(1, half, two_ways, (total, up, down))
-    coming = pass_on(up, -1) if count % 2 == 0 else None
-    total = fold(fold(total, (me + half) % count, up), (me - half) % count, down)
-    return total if coming is None else fold(total, (me + half + 1) % count, coming)
+    start = (total, tuple(part for part, _ in parts))
+    total, last = lax.fori_loop(0, count - 1, step, start, unroll=min(unroll, max(count - 1, 1)))
+    return folded(count - 1, total, last)
 
 
 def ring_product(
@@ -105,24 +91,50 @@ def ring_product(
 
     Parameters
     ----------
-    chunk, names, count, platform, both_ways
+    chunk : array
+        This device's chunk :math:`x_p`, in one array.
+    names, count, platform
         As in :func:`ring_fold`.
     product : callable
         ``product(q, x_q)``, linear in ``x_q``; `q` is a traced integer.
     zero : array
         What the sum starts with: zeros of the product's shape, varying over `names`.
+    both_ways : bool
+        Half of the chunks come round the other way, so that both directions of every link are used.
 
     Returns
     -------
     array
         The sum, shaped as `zero`.
+
+    Notes
+    -----
+    P-1 permutes of a chunk for each device, one way or both.
     """
 
-    def fold(total: jax.Array, q: jax.Array, part: jax.Array) -> jax.Array:
+    def fold(total: jax.Array, _: int, q: jax.Array, part: jax.Array) -> jax.Array:
         return total + product(q, part)
 
-    # Two products in one pass: enough to overlap, few enough that no partial products pile up.
-    return ring_fold(chunk, names, count, fold, zero, platform, both_ways=both_ways, unroll=2)
+    if not both_ways or count < 3:
+        # Two products in one pass: enough to overlap, few enough that no partial products pile up.
+        return ring_fold([(chunk, 1)], names, count, fold, zero, platform, unroll=2)
+    me = lax.axis_index(axis_name(names))
+
+    def step(turn: jax.Array, carry: tuple[jax.Array, jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array, jax.Array]:
+        total, up, down = carry
+        coming = _pass_on(up, names, count, -1, platform), _pass_on(down, names, count, 1, platform)
+        return total + product((me + turn) % count, up) + product((me - turn) % count, down), *coming
+
+    half = (count - 1) // 2
+    up, down = (_pass_on(chunk, names, count, way, platform) for way in (-1, 1))
+    total, up, down = lax.fori_loop(1, half, step, (zero + product(me, chunk), up, down))
+    coming = _pass_on(up, names, count, -1, platform) if count % 2 == 0 else None
+    total = total + product((me + half) % count, up) + product((me - half) % count, down)
+    return total if coming is None else total + product((me + half + 1) % count, coming)
+
+
+def _pass_on(part: jax.Array, names: AxisNames, count: int, step: int, platform: str) -> jax.Array:
+    return permute(part, names, [(device, (device + step) % count) for device in range(count)], platform)
 
 
 def ring_sum(
@@ -163,10 +175,9 @@ def ring_sum(
     Exactly P-1 permutes of a chunk of the result; the share to be added is worked out while it travels.
     """
     me = lax.axis_index(axis_name(names))
-    pairs = [(device, (device + way) % count) for device in range(count)]
 
     def step(turn: jax.Array, total: jax.Array) -> jax.Array:
-        coming = permute(total, names, pairs, platform)
+        coming = _pass_on(total, names, count, way, platform)
         return add(coming, product((me - way * (turn + 1)) % count))
 
     # What starts here ends one device behind, after P-1 steps.

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, Sharding
 from jax.stages import Wrapped
@@ -41,6 +42,8 @@ def traced(bound: Bound | BoundProduct, *arrays: jax.Array) -> jax.Array:
     """The operator as JAX operations on global arrays: one ``shard_map``, then the declared chunking."""
     mesh = bound.out_layout.mesh
     before, after = bound.inner_layouts
+    if isinstance(bound, BoundProduct) and bound.is_empty:
+        return _declared(jnp.zeros(after.stored_shape, after.dtype), bound.out_layout)
     mapped = jax.shard_map(
         functools.partial(bound.carry_out, mesh_platform(mesh)),
         mesh=mesh,
@@ -88,7 +91,7 @@ def _entry(
 def _product_entry(
     bound: BoundProduct, a: Sharding | None, b: Sharding | None
 ) -> Callable[[jax.Array, jax.Array], jax.Array]:
-    if 0 in bound.out_layout.shape:
+    if bound.is_empty:
         return functools.partial(_nothing, bound.out_layout)
     return _starter(bound, (a, b), False)
 

@@ -78,6 +78,11 @@ class BoundProduct:
         """Of the operands and the product as the steps have them."""
         return (self.program.a.in_layout, self.program.b.in_layout), self.program.out_layout
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to multiply, so that the product has no elements or is zero."""
+        return any(0 in layout.shape for layout in self.in_layouts)
+
     def carry_out(self, platform: str, a: jax.Array, b: jax.Array) -> jax.Array:
         """All of it, on one device's chunks."""
         return run_product(self.program, a, b, self.precision, platform)

@@ -46,7 +46,7 @@ def run_product(program: ProductProgram, a: jax.Array, b: jax.Array, precision: 
     a = _cleared(run(program.a, a, platform), meeting[0], contraction.terms.a, contraction.terms.contracted)
     b = _cleared(run(program.b, b, platform), meeting[1], contraction.terms.b, contraction.terms.contracted)
     terms = contraction.terms
-    how = arithmetic(terms, *(layout.dtype for layout in meeting), contraction.dtype, precision)
+    how = arithmetic(terms, meeting[0].dtype, meeting[1].dtype, contraction.dtype, precision)
     worker = _Worker(how, contraction, meeting, platform)
     result = _RULES[type(contraction)](worker, contraction, how.left(a), how.right(b))
     return run(program.c, how.finish(worker.summed(result)), platform)
@@ -91,8 +91,8 @@ class _Worker:
         """A raw product of zeros, varying over the mesh as the operands do; with other sizes for some letters."""
         letters = self.how.letters
         shape = jax.eval_shape(self.how.multiply, left, right)
-        full = [sizes.get(letter, size) for letter, size in zip(letters.c, shape.shape, strict=True)]
-        return sum(lax.full_like(form, 0, shape.dtype, tuple(full)) for form in (left, right))
+        full = [sizes.get(letter, int(size or 0)) for letter, size in zip(letters.c, shape.shape, strict=True)]
+        return _zeros_like(left, right, shape.dtype, tuple(full))
 
     def fold(self, total: jax.Array, left: jax.Array, right: jax.Array) -> jax.Array:
         return add_product(self.how, total, left, right, self.platform)
@@ -117,6 +117,11 @@ class _Worker:
         return lax.psum(jnp.where(me == 0, total, jnp.zeros_like(total)), axis_name(names))
 
 
+def _zeros_like(left: jax.Array, right: jax.Array, dtype: np.dtype, shape: tuple[int, ...]) -> jax.Array:
+    """Zeros that vary over the mesh as both operands do."""
+    return lax.full_like(left, 0, dtype, shape) + lax.full_like(right, 0, dtype, shape)
+
+
 def _local(work: _Worker, contraction: LocalProduct, left: jax.Array, right: jax.Array) -> jax.Array:
     return work.how.compact(work.how.multiply(left, right))
 
@@ -138,17 +143,22 @@ def _ring(work: _Worker, contraction: RingProduct, left: jax.Array, right: jax.A
         total = work.zeros(left, right, **{letter: width * count})
 
     def round_of(first: Any, length: int, total: jax.Array) -> jax.Array:
-        part = lax.dynamic_slice_in_dim(moving, first, length, work.axis(side, letter))
+        halves = [length - length // 2, length // 2] if contraction.both_ways and length > 1 else [length]
+        firsts = [first + sum(halves[:number]) for number in range(len(halves))]
+        parts = [
+            (lax.dynamic_slice_in_dim(moving, *interval, work.axis(side, letter)), way)
+            for *interval, way in zip(firsts, halves, (1, -1), strict=False)
+        ]
 
-        def fold(total: jax.Array, q: jax.Array, part: jax.Array) -> jax.Array:
-            start = q * width + first
+        def fold(total: jax.Array, number: int, q: jax.Array, part: jax.Array) -> jax.Array:
+            start = q * width + firsts[number]
             if summing:
-                block = lax.dynamic_slice_in_dim(staying, start, length, work.axis(other, letter))
+                block = lax.dynamic_slice_in_dim(staying, start, halves[number], work.axis(other, letter))
                 return work.fold(total, *pair(part, block))
             product = work.how.multiply(*pair(part, staying))
             return lax.dynamic_update_slice_in_dim(total, product, start, work.axis("c", letter))
 
-        return ring_fold(part, names, count, fold, total, work.platform, both_ways=contraction.both_ways)
+        return ring_fold(parts, names, count, fold, total, work.platform)
 
     return work.how.compact(_over_rounds(contraction.rounds(*work.meeting), round_of, total))
 
@@ -174,7 +184,7 @@ def _gathered(work: _Worker, contraction: GatheredProduct, left: jax.Array, righ
 
 
 def _share(work: _Worker, target: str, left: jax.Array, right: jax.Array) -> Callable[[Any, int], jax.Array]:
-    """This device's share of an interval of the result's axis `target`, which one of the operands has."""
+    """A device's share of an interval of the result's axis `target`, which one of the operands has."""
     side = "a" if target in work.terms.a else "b"
     source = left if side == "a" else right
     batch = target in work.terms.batch
@@ -216,23 +226,14 @@ def _scattered(work: _Worker, contraction: ScatteredSum, left: jax.Array, right:
             return exchanged(lax.optimization_barrier(jnp.moveaxis(parts, axis, 0)))
         return exchanged(lax.map(lambda q: share(q * width + start, length), jnp.arange(count)))
 
-    lengths = contraction.rounds(*work.meeting)
-    if len(lengths) == 1:
-        return panel(0, width)
-    first = jax.eval_shape(lambda: share(0, width))
-    total = sum(lax.full_like(form, 0, first.dtype, first.shape) for form in (left, right))
-    return _over_rounds(
-        lengths,
-        lambda start, length, total: lax.dynamic_update_slice_in_dim(total, panel(start, length), start, axis),
-        total,
-    )
+    return _in_panels(work, contraction, share, panel, left, right)
 
 
 def _ring_sum(work: _Worker, contraction: RingSum, left: jax.Array, right: jax.Array) -> jax.Array:
     count, width, axis = _target(work, contraction)
     share = _share(work, contraction.target, left, right)
 
-    def one_way(first: int, length: int, way: int) -> jax.Array:
+    def one_way(first: Any, length: int, way: int) -> jax.Array:
         return ring_sum(
             lambda q: share(q * width + first, length),
             contraction.names,
@@ -242,10 +243,35 @@ def _ring_sum(work: _Worker, contraction: RingSum, left: jax.Array, right: jax.A
             add=work.how.add,
         )
 
-    if not contraction.both_ways or width < 2:
-        return one_way(0, width, 1)
-    half = width - width // 2
-    return jnp.concatenate([one_way(0, half, 1), one_way(half, width - half, -1)], axis=axis)
+    def panel(first: Any, length: int) -> jax.Array:
+        if not contraction.both_ways or length < 2:
+            return one_way(first, length, 1)
+        half = length - length // 2
+        return jnp.concatenate([one_way(first, half, 1), one_way(first + half, length - half, -1)], axis=axis)
+
+    return _in_panels(work, contraction, share, panel, left, right)
+
+
+def _in_panels(
+    work: _Worker,
+    contraction: ScatteredSum | RingSum,
+    share: Callable[[Any, int], jax.Array],
+    panel: Callable[[Any, int], jax.Array],
+    left: jax.Array,
+    right: jax.Array,
+) -> jax.Array:
+    """A device's result, panel by panel of its target axis."""
+    _, width, axis = _target(work, contraction)
+    lengths = contraction.rounds(*work.meeting)
+    if len(lengths) == 1:
+        return panel(0, width)
+    first = jax.eval_shape(lambda: share(0, width))
+    total = _zeros_like(left, right, first.dtype, first.shape)
+    return _over_rounds(
+        lengths,
+        lambda start, length, total: lax.dynamic_update_slice_in_dim(total, panel(start, length), start, axis),
+        total,
+    )
 
 
 def _summa(work: _Worker, contraction: Summa, left: jax.Array, right: jax.Array) -> jax.Array:

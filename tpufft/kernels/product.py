@@ -34,8 +34,6 @@ TILE_BYTES = 1 << 20
 class Arithmetic(Protocol):
     """How numbers are multiplied and added up."""
 
-    terms: Terms
-
     @property
     def letters(self) -> Terms:
         """The letters of both forms and of the raw product."""
@@ -98,7 +96,7 @@ class _Planes:
     dtype: np.dtype
     precision: Precision
 
-    @functools.cached_property
+    @property
     def letters(self) -> Terms:
         terms = self.terms
         a = _with_planes(terms.a, terms.left, LEFT)
@@ -110,10 +108,11 @@ class _Planes:
     @property
     def summed_dtype(self) -> np.dtype:
         """What sums are kept in: halves as singles, truth values as integers."""
-        real = real_dtype(self.dtype)
-        if real.kind == "b":
+        if self.dtype.kind == "b":
             return np.dtype(np.int32)
-        return np.dtype(np.float32) if jnp.issubdtype(real, jnp.floating) and real.itemsize == 2 else real
+        # Halves of either kind; NumPy itself does not know all of them as floats.
+        is_half = jnp.issubdtype(self.dtype, jnp.floating) and self.dtype.itemsize == 2
+        return np.dtype(np.float32) if is_half else real_dtype(self.dtype)
 
     def left(self, a: jax.Array) -> jax.Array:
         return _stacked(self._entering(a), self.letters.a, LEFT)
@@ -122,7 +121,7 @@ class _Planes:
         return _stacked(self._entering(b), self.letters.b, RIGHT)
 
     def _entering(self, x: jax.Array) -> jax.Array:
-        return x.astype(np.int32) if x.dtype == bool else x
+        return x.astype(np.int32) if x.dtype.kind == "b" else x
 
     def multiply(self, left: jax.Array, right: jax.Array) -> jax.Array:
         return self._einsum(self.letters, left, right)
@@ -277,7 +276,7 @@ class _Doubled:
 
 def _as_dtype(x: jax.Array, dtype: np.dtype) -> jax.Array:
     """A sum as a number of `dtype`: of a complex one the real part where a real one is wanted."""
-    if dtype == bool:
+    if dtype.kind == "b":
         return x != 0
     return (x.real if jnp.iscomplexobj(x) and dtype.kind != "c" else x).astype(dtype)
 
@@ -303,7 +302,7 @@ def add_product(how: Arithmetic, total: jax.Array, left: jax.Array, right: jax.A
 def _tiles(letters: Terms, total: jax.Array, left: jax.Array, platform: str) -> tuple[int, int, int, int] | None:
     """The axis that tiles cut, in the first form and in the total; a tile's length, and how many are whole."""
     whole = total.size * total.dtype.itemsize
-    if platform != "cpu" or whole <= 2 * TILE_BYTES:
+    if platform != "cpu" or whole <= TILE_BYTES // 4:
         return None
     own = [letter for letter in letters.c if letter in letters.a and letter not in letters.b and letter != LEFT]
     if not own:
@@ -311,5 +310,5 @@ def _tiles(letters: Terms, total: jax.Array, left: jax.Array, platform: str) -> 
     longest = max(own, key=lambda letter: left.shape[letters.a.index(letter)])
     axis = letters.a.index(longest)
     size = left.shape[axis]
-    length = -(-size // min(size, -(-whole // TILE_BYTES)))
+    length = -(-size // min(size, max(2, -(-whole // TILE_BYTES))))
     return axis, letters.c.index(longest), length, size // length

@@ -99,9 +99,11 @@ def _count(argument: str, value: Any) -> int:
 
 def _points(argument: str, given: PointsLike, order: int, dtype: np.dtype) -> Points:
     """Points as they are given, checked."""
+    if isinstance(given, Tracer):
+        raise TypeError(f"{argument} is traced; points are part of the program, so give them outside of jit and grad")
     if given is None:
         points = Points(order)
-    elif np.ndim(given) == 0 and hasattr(given, "__index__") and not isinstance(given, bool | np.bool_):  # type: ignore[arg-type]
+    elif _is_count(given):
         count = operator.index(given)  # type: ignore[arg-type]
         if count < 0:
             raise ValueError(f"{argument}={count}: how many, at least 0")
@@ -118,9 +120,14 @@ def _points(argument: str, given: PointsLike, order: int, dtype: np.dtype) -> Po
     return points
 
 
+def _is_count(given: Any) -> bool:
+    """Whether it is one integer; arrays have the method of one, whatever they hold."""
+    if isinstance(given, bool | np.bool_) or not hasattr(given, "__index__"):
+        return False
+    return getattr(given, "ndim", 0) == 0 and np.dtype(getattr(given, "dtype", np.int64)).kind in "iu"
+
+
 def _numbers(argument: str, given: Any) -> np.ndarray:
-    if isinstance(given, Tracer):
-        raise TypeError(f"{argument} is traced; points are part of the program, so give them outside of jit and grad")
     try:
         values = np.asarray(given)
     except ValueError as error:

@@ -37,7 +37,7 @@ def einsum(
     -------
     jax.Array or ChunkedArray
         Of the shape that the subscripts say. Axes of an operand that the result keeps stay chunked as they are; mesh
-        axes that split only what is summed over split the result's first axis of `a`.
+        axes that split only what is summed over split the last axis that `a` alone has, as a product's rows.
 
     Raises
     ------

@@ -36,14 +36,11 @@ class Operand:
         Of the data.
     letters : str
         Of its axes.
-    is_chunked_type : bool
-        Whether the caller gave a ChunkedArray.
     """
 
     data: Any
     layout: Layout
     letters: str
-    is_chunked_type: bool
 
     def entered(self) -> jax.Array:
         """The data, on its devices where a jitted program would not know of them."""
@@ -145,12 +142,11 @@ def _operand(x: Any, layout: Layout | None, letters: str, dtype: np.dtype, mesh:
         wanted = Layout.of(x.shape, dtype, mesh, spec)
         # What was whole stays whole where it does not divide.
         wanted = wanted if wanted.is_even else Layout.of(x.shape, dtype, mesh, ())
-        return Operand(_cast(jnp.asarray(x), dtype), wanted, letters, False)
+        return Operand(_cast(jnp.asarray(x), dtype), wanted, letters)
     if layout.mesh != mesh or not layout.is_least or not (chunked or layout.is_even):
         x = chunk(x, mesh, layout.partition_spec)
-        layout = x.layout
-    data = x.data if isinstance(x, ChunkedArray) else x
-    return Operand(_cast(data, dtype), layout.with_dtype(dtype), letters, chunked)
+    data, known = (x.data, x.layout) if isinstance(x, ChunkedArray) else (x, layout)
+    return Operand(_cast(data, dtype), known.with_dtype(dtype), letters)
 
 
 def _cast(data: jax.Array, dtype: np.dtype) -> jax.Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import string
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -10,12 +11,20 @@ import jax.numpy as jnp
 import numpy as np
 
 from tpufft.chunked import ChunkedArray
+from tpufft.errors import LayoutError
 from tpufft.execution import multiply, presented
 from tpufft.kernels.product import EMULATED, PAIR
 from tpufft.layout import Layout
 from tpufft.matrix.operands import Matrix, as_operand_array, product_dtypes, resolved
-from tpufft.matrix.types import RowChunked
-from tpufft.planning import ProductPlan, ProductRequest, check_precision, check_schedule, product_spec
+from tpufft.matrix.types import ColumnChunked, RowChunked
+from tpufft.planning import (
+    ProductPlan,
+    ProductRequest,
+    check_precision,
+    check_schedule,
+    product_spec,
+    refuse_manual_axes,
+)
 from tpufft.steps import Precision, Terms
 
 Product = jax.Array | ChunkedArray
@@ -148,7 +157,7 @@ def matmul_terms(a: tuple[int, ...], b: tuple[int, ...]) -> Terms:
     ValueError
         For inner lengths or batch lengths that differ.
     """
-    inner = a[-1], b[-2] if len(b) > 1 else b[0]
+    inner = a[-1], b[-min(len(b), 2)]
     if inner[0] != inner[1]:
         raise ValueError(
             f"a of shape {a} has {inner[0]} columns, b of shape {b} has {inner[1]} rows: they must be equal; transpose "
@@ -164,17 +173,19 @@ def matmul_terms(a: tuple[int, ...], b: tuple[int, ...]) -> Terms:
 
 def product(arrays: tuple[Any, Any], terms: Terms, schedule: str, panel: int | None, precision: Precision) -> Product:
     """Multiply two arrays whose axes have letters."""
-    request, operands, is_chunked_type = requested(arrays, terms, schedule, panel, precision)
+    refuse_manual_axes("tpufft.matmul was called", "use jnp.matmul there, and lax.ppermute to pass chunks on")
+    request, operands, kind = requested(arrays, terms, schedule, panel, precision)
     data = multiply(request, *(operand.entered() for operand in operands))
-    return RowChunked.fitting(data, request.c) if is_chunked_type else presented(data, request.c)
+    return presented(data, request.c) if kind is None else kind(data, request.c)
 
 
 def requested(
     arrays: tuple[Any, Any], terms: Terms, schedule: str, panel: int | None, precision: Precision
-) -> tuple[ProductRequest, Any, bool]:
-    """What was asked for with all layouts, the operands, and whether the result is of a chunked type."""
+) -> tuple[ProductRequest, Any, Callable[[Any, Layout], Any] | None]:
+    """What was asked for with all layouts, the operands, and the chunked type of the result, if it is of one."""
     word, rows = check_schedule(schedule, panel)
-    chosen = EMULATED if precision == EMULATED else check_precision(precision, "matmul")
+    given = arrays
+    chosen = check_precision(precision, "matmul", also=(EMULATED,))
     arrays, terms = _without_ones(arrays, terms)
     arrays, letters = zip(*map(_seen_through, arrays, (terms.a, terms.b)), strict=True)
     *own, dtype = product_dtypes(*arrays, emulated=chosen == EMULATED)
@@ -186,7 +197,14 @@ def requested(
     if is_alone and not out.is_even:
         out = Layout.of(shape, dtype, a.layout.mesh, ())
     request = ProductRequest(terms, a.layout, b.layout, out, word, rows, chosen)
-    return request, (a, b), a.is_chunked_type or b.is_chunked_type
+    return request, (a, b), _kind(given)
+
+
+def _kind(arrays: tuple[Any, Any]) -> Callable[[Any, Layout], Any] | None:
+    """Of matrices a matrix, where its layout is one; of plain chunked arrays one of these, so that loops can go on."""
+    if any(isinstance(x, RowChunked | ColumnChunked) for x in arrays):
+        return RowChunked.fitting
+    return ChunkedArray if any(isinstance(x, ChunkedArray) for x in arrays) else None
 
 
 def _seen_through(x: Any, letters: str) -> tuple[Any, str]:
@@ -219,7 +237,7 @@ def _squeezed(x: Any, axis: int, name: str) -> Any:
     if not isinstance(x, ChunkedArray):
         return x.squeeze(axis)
     if x.layout.parts[axis] > 1:
-        raise ValueError(f"{name}: batch axis {axis} of length 1 is split over {x.layout.spec[axis]}; leave it whole")
+        raise LayoutError(f"{name}: batch axis {axis} of length 1 is split over {x.layout.spec[axis]}; leave it whole")
     return ChunkedArray(jnp.squeeze(x.data, axis), x.layout.remove_axis(axis))
 
 
@@ -243,9 +261,9 @@ def _stacked(x: Any, name: str) -> Any:
         raise TypeError(f"{name}: the parts of a pair are float32 or complex64, not {[p.dtype for p in arrays]}")
     if len(arrays) == 1:
         arrays.append(arrays[0] * 0)
-    if not isinstance(arrays[0], ChunkedArray):
-        return jnp.stack(arrays)
-    low = arrays[1]
-    if not isinstance(low, ChunkedArray) or low.layout != arrays[0].layout:
-        raise ValueError(f"{name}: both parts of a pair must be chunked alike")
-    return ChunkedArray(jnp.stack([arrays[0].data, low.data]), arrays[0].layout.insert_axis(0, 2))
+    high, low = arrays
+    if isinstance(high, ChunkedArray) and isinstance(low, ChunkedArray) and high.layout == low.layout:
+        return ChunkedArray(jnp.stack([high.data, low.data]), high.layout.insert_axis(0, 2))
+    if not (isinstance(high, ChunkedArray) or isinstance(low, ChunkedArray)):
+        return jnp.stack([jnp.asarray(high), jnp.asarray(low)])
+    raise LayoutError(f"{name}: both parts of a pair must be chunked alike")

@@ -41,7 +41,6 @@ from tpufft.steps import (
 PASSES = (
     Twiddle,
     Pad,
-    Part,
     Trim,
     Copy,
     Interleave,
@@ -171,6 +170,8 @@ def memory_passes(step: Step, layout: Layout) -> float:
         return 3.0 * layout.parts[step.axis]
     if isinstance(step, ChirpSpectrum):
         return 4.0
+    if isinstance(step, Part):
+        return 2.0 / layout.device_count_along(step.names)
     return 2.0 if isinstance(step, PASSES) else 0.0
 
 

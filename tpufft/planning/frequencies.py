@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from tpufft.layout import Layout
-from tpufft.planning.operations import Real, Trig
+from tpufft.planning.operations import Real, Samples, Trig
 from tpufft.planning.orders import frequency_index
 from tpufft.planning.problem import Problem
 from tpufft.planning.words import widest_float
@@ -40,6 +40,8 @@ def bins_of(problem: Problem, axis: int) -> Bins:
     for operation in problem.operations:
         if operation.axis != axis:
             continue
+        if isinstance(operation, Samples):
+            raise ValueError("the rows of a DFT matrix are its frequencies; see W.row_points of the matrix W")
         if isinstance(operation, Real) and operation.to_real == problem.is_inverse:
             return Bins(operation.size)
         if isinstance(operation, Trig):

@@ -72,12 +72,15 @@ def check_word(argument: str, value: object, allowed: Sequence[str], of: str = "
     return str(value)
 
 
-def check_precision(precision: Precision, kernel: str) -> Precision:
-    """A precision that JAX's products take."""
-    if precision is None:
-        return None
+def check_precision(precision: Precision, kernel: str, also: tuple[str, ...] = ()) -> Precision:
+    """A precision that JAX's products take, or one of the words that the caller takes besides."""
+    if precision is None or precision in also:
+        return precision
     if precision == "float64_emulated":
-        raise ValueError("precision='float64_emulated' is not built yet; use complex128 on a platform that has it")
+        raise ValueError(
+            "precision='float64_emulated' is not built yet for transforms, only for tpufft.matmul and tpufft.einsum; "
+            "use complex128 on a platform that has it"
+        )
     if kernel == "xla":
         raise ValueError(f"precision={precision!r}: kernel='xla' has no choice of precision; use kernel='matmul'")
     if isinstance(precision, lax.DotAlgorithmPreset | lax.Precision):
@@ -87,7 +90,9 @@ def check_precision(precision: Precision, kernel: str) -> Precision:
             return precision
         if precision in lax.DotAlgorithmPreset.__members__:
             return lax.DotAlgorithmPreset[precision]
-    raise ValueError(f"precision={precision!r}: one of {', '.join(PRECISIONS)}, or a jax.lax.DotAlgorithmPreset")
+    raise ValueError(
+        f"precision={precision!r}: one of {', '.join((*PRECISIONS, *also))}, or a jax.lax.DotAlgorithmPreset"
+    )
 
 
 def check_axis(axis: object, rank: int) -> int:

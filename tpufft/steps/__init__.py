@@ -6,20 +6,7 @@ wire, the collectives it executes, and the step that is its transpose as a linea
 layout and steps.
 """
 
-from tpufft.steps.contraction import (
-    Contraction,
-    GatheredProduct,
-    LocalProduct,
-    ProductProgram,
-    RingProduct,
-    RingSum,
-    ScatteredSum,
-    Summa,
-    Terms,
-    panels,
-    skew_permutes,
-    summa_blocks,
-)
+from tpufft.steps.contraction import Contraction, LocalProduct, ProductProgram, Terms, panels
 from tpufft.steps.copies import Copy, Fragment, Piece, Rearrange, Resize, Shift, crossing, fragments, rounds
 from tpufft.steps.core import Precision, Program, Step, complex_dtype, dft_flops, real_dtype
 from tpufft.steps.dft import Local, Ring, Twiddle
@@ -28,7 +15,9 @@ from tpufft.steps.moves import Deinterleave, Exchange, Interleave, Merge, Pad, P
 from tpufft.steps.real import AsComplex, AsReal, LocalReal, LocalTrig, RealPart, Widen, half
 from tpufft.steps.samples import Nonuniform, Points
 from tpufft.steps.spectrum import Collect, Fold, Spread, Unfold
+from tpufft.steps.summa import Summa, skew_permutes, summa_blocks
 from tpufft.steps.tables import Chirp, Ends, Hankel, Phase, Power, Signs, Table
+from tpufft.steps.travelling import GatheredProduct, RingProduct, RingSum, ScatteredSum
 
 __all__ = [
     "AsComplex",

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias
 
 import jax
 import numpy as np
-from jax.core import Tracer
-from jax.sharding import Mesh, Sharding
+from jax.sharding import Mesh
 from jax.typing import ArrayLike
 
-from tpufft import execution
 from tpufft.chunked import ChunkedArray
 from tpufft.errors import LayoutError
-from tpufft.layout import Layout, SpecLike, normalize_spec
+from tpufft.layout import SpecLike, normalize_spec
 from tpufft.meshes import AnyMesh, context_mesh
-from tpufft.planning import Problem, Request, hankel_problem, layouts_of, shift_problem, transform_problem, widest_float
+from tpufft.planning import (
+    Problem,
+    Request,
+    hankel_problem,
+    refuse_manual_axes,
+    run_request,
+    shift_problem,
+    transform_problem,
+    widest_float,
+)
 from tpufft.steps import Precision
 
 Argument: TypeAlias = ArrayLike | ChunkedArray
@@ -55,7 +62,7 @@ def transform(
     except TypeError:
         # What cannot be hashed is either wrong, which the validation says better, or merely unusual.
         problem = _problem.__wrapped__(*arguments, widest_float())
-    return _run(request(problem, mesh, spec, out_spec), array, donate=overwrite_x)
+    return run_request(request(problem, mesh, spec, out_spec), array, donate=overwrite_x)
 
 
 def hankel(
@@ -72,14 +79,14 @@ def hankel(
     array = _as_array(x)
     words = {word: getattr(options, word) for word in ("order", "method", "kernel", "precision")}
     problem = hankel_problem(name, array.shape, np.dtype(array.dtype), **parameters, **words)
-    return _run(request(problem, mesh, spec, out_spec), array, donate=overwrite_x)
+    return run_request(request(problem, mesh, spec, out_spec), array, donate=overwrite_x)
 
 
 def shift(name: str, x: Argument, mesh: Mesh | None, axes: int | Sequence[int] | None, spec: SpecLike | None) -> Result:
     """Plan and run a cyclic shift of `x`."""
     array = _as_array(x)
     problem = shift_problem(name, array.shape, jax.dtypes.canonicalize_dtype(array.dtype), axes)
-    return _run(request(problem, mesh, spec, None), array, donate=False)
+    return run_request(request(problem, mesh, spec, None), array, donate=False)
 
 
 def request(problem: Problem, mesh: AnyMesh | None, spec: SpecLike | None, out_spec: SpecLike | None) -> Request:
@@ -87,7 +94,7 @@ def request(problem: Problem, mesh: AnyMesh | None, spec: SpecLike | None, out_s
     if mesh is not None and not isinstance(mesh, Mesh | jax.sharding.AbstractMesh):
         raise TypeError(f"mesh={mesh!r} is no jax.sharding.Mesh; make one with jax.make_mesh((8,), ('x',))")
     context = context_mesh()
-    _refuse_manual_axes(problem.name)
+    refuse_manual_axes(f"tpufft.{problem.name} was called", f"use tpufft.spmd.{problem.name}(chunk, axis_name, ...)")
     if spec is None and out_spec is None:
         return _plain_request(problem, mesh, context)
     if out_spec is not None and problem.order != "natural":
@@ -117,60 +124,9 @@ def _plain_request(problem: Problem, mesh: AnyMesh | None, context: AnyMesh | No
     return Request(problem, mesh, None, None, context)
 
 
-def _run(request: Request, x: jax.Array | np.ndarray | ChunkedArray, *, donate: bool) -> Result:
-    before, after = _layouts(request, x)
-    if not (before.is_even and after.is_even):
-        return execution.run_stored(request.pinned(before, after), x, before, after, donate=donate)
-    if isinstance(x, ChunkedArray):
-        return _run_even(request.pinned(before, after), x.data, before, donate=donate)
-    return _run_even(request, x, before, donate=donate)
-
-
-def _run_even(request: Request, x: jax.Array | np.ndarray, before: Layout, *, donate: bool) -> jax.Array:
-    dtype = request.problem.dtype
-    if isinstance(x, Tracer):
-        traced = cast(jax.Array, x)
-        if request.mesh is not None or (request.spec is not None and request.context is not None):
-            bound = request.bound(execution.visible_layout(traced), tracing=True)
-            traced = execution.enter(traced, bound.in_layout)
-        return execution.apply(request, traced.astype(dtype))
-    if isinstance(x, np.ndarray):
-        # Each part is copied only to where it lives; the copy is ours to overwrite.
-        return execution.call(request, jax.device_put(np.asarray(x, dtype), before.sharding), donate=True)
-    if x.dtype != dtype:
-        # Where it will be used: a context of another mesh would not let it be promoted where it is.
-        return execution.call(request, jax.device_put(x, before.sharding).astype(dtype), donate=True)
-    return execution.call(request, x, donate=donate)
-
-
-def _layouts(request: Request, x: jax.Array | np.ndarray | ChunkedArray) -> tuple[Layout, Layout]:
-    """Both sides' layouts, of a concrete array from a cache that needs no layout of it."""
-    if isinstance(x, ChunkedArray):
-        return layouts_of(request, x.layout, False)
-    if isinstance(x, Tracer):
-        return layouts_of(request, *execution.shown_layout(x))
-    return _concrete_layouts(request, x.shape, x.dtype, getattr(x, "sharding", None))
-
-
-@functools.lru_cache(maxsize=1024)
-def _concrete_layouts(
-    request: Request, shape: tuple[int, ...], dtype: np.dtype, sharding: Sharding | None
-) -> tuple[Layout, Layout]:
-    return layouts_of(request, execution.layout_of(shape, dtype, sharding), False)
-
-
 def _as_array(x: Argument) -> jax.Array | np.ndarray | ChunkedArray:
     return x if isinstance(x, jax.Array | np.ndarray | ChunkedArray) else np.asarray(x)
 
 
 def _frozen(values: Any) -> Any:
     return tuple(values) if isinstance(values, list | range | np.ndarray) else values
-
-
-def _refuse_manual_axes(name: str) -> None:
-    manual = jax.sharding.get_abstract_mesh().manual_axes
-    if manual:
-        raise LayoutError(
-            f"tpufft.{name} was called in a shard_map over {tuple(manual)}, where every device sees its own chunk; "
-            f"use tpufft.spmd.{name}(chunk, axis_name, ...)"
-        )

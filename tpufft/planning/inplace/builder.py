@@ -48,6 +48,12 @@ class StepBuilder:
         self.layout = layout
         self.steps: list[Step] = []
 
+    def copy(self) -> StepBuilder:
+        """Another builder that has come as far."""
+        other = StepBuilder(self.start)
+        other.layout, other.steps = self.layout, list(self.steps)
+        return other
+
     def add(self, step: Step) -> None:
         """Append one step."""
         self.layout = step.after(self.layout)

@@ -7,7 +7,7 @@ import string
 from dataclasses import dataclass, replace
 
 from tpufft.execution import BoundProduct
-from tpufft.kernels.product import EMULATED
+from tpufft.kernels.product import EMULATED, PAIR
 from tpufft.layout import AxisNames, Layout
 from tpufft.planning.machine import Machine, machine_of
 from tpufft.planning.products.search import SCHEDULES, ProductCandidate, ProductProblem, product_candidates
@@ -64,6 +64,10 @@ class ProductRequest:
 
     def transposed(self, side: str) -> ProductRequest:
         """The product of the cotangent and the other operand; of a ring it is a ring again."""
+        if PAIR in self.terms.c:
+            raise TypeError(
+                "a product of pairs (high, low) has no reverse derivative; differentiate that of float32 arrays"
+            )
         program = candidates_of(self)[0].program
         chosen = program.contraction.schedule
         schedule = chosen if chosen in ("ring", "bidirectional") else self.schedule

@@ -21,7 +21,7 @@ def product_spec(terms: Terms, a: Layout, b: Layout) -> Spec:
     tuple of tuples of str
         Batch axes stay as they are. A product of matrices is row-chunked, except column-chunked where the right operand
         is column-chunked and the left one is column-chunked or whole. Where an operand is chunked along both of its
-        axes, so is the product.
+        axes, so is the product, as the first such operand is.
     """
     in_a, in_b = dict(zip(terms.a, a.spec, strict=True)), dict(zip(terms.b, b.spec, strict=True))
     out: dict[str, AxisNames] = {letter: in_a[letter] or in_b[letter] for letter in terms.batch}
@@ -33,22 +33,24 @@ def product_spec(terms: Terms, a: Layout, b: Layout) -> Spec:
         used.update(free)
 
     inner = [*(in_a[letter] for letter in terms.contracted), *(in_b[letter] for letter in terms.contracted)]
-    in_blocks = any(_split(in_a, terms.left)) and any(_split(in_a, terms.contracted))
-    in_blocks |= any(_split(in_b, terms.right)) and any(_split(in_b, terms.contracted))
-    for letter in terms.left:
-        take(letter, in_a[letter])
-    rows_only = any(_split(in_a, terms.left)) and not any(inner)
-    for letter in terms.right:
-        take(terms.left[0] if rows_only else letter, in_b[letter])
-    left, right = any(_split(out, terms.left)), any(_split(out, terms.right))
+    # Rows and columns are the last axes that one operand alone has; those before them broadcast, and stay as they are.
+    rows, columns = terms.left[-1:], terms.right[-1:]
+    a_blocks = bool(in_a.get(rows) and any(in_a[letter] for letter in terms.contracted))
+    b_blocks = bool(in_b.get(columns) and any(in_b[letter] for letter in terms.contracted))
+    for letter in (letter for letter in terms.left + terms.right if letter not in rows + columns):
+        take(letter, in_a.get(letter) or in_b.get(letter, ()))
+    if b_blocks and not a_blocks:
+        take(columns, in_b[columns])
+    if rows:
+        take(rows, in_a[rows])
+    if columns:
+        rows_only = bool(rows and in_a[rows] and not any(inner))
+        take(rows if rows_only else columns, in_b[columns])
+    left, right = bool(out.get(rows)), bool(out.get(columns))
     # What split only the summed axis splits the product's rows; its columns where these alone are split, or rows are.
-    to_columns = (left and not right) if in_blocks else (right and not left)
-    homes = terms.right if terms.right and to_columns else terms.left or terms.right
+    to_columns = (left and not right) if a_blocks or b_blocks else (right and not left)
+    home = columns if columns and to_columns else rows or columns
     for names in inner:
-        if homes:
-            take(homes[0], names)
+        if home:
+            take(home, names)
     return tuple(out.get(letter, ()) for letter in terms.c)
-
-
-def _split(names: dict[str, AxisNames], letters: str) -> list[AxisNames]:
-    return [names.get(letter, ()) for letter in letters]

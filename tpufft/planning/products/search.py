@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tpufft.errors import LayoutError
+from tpufft.kernels.product import PAIR
 from tpufft.layout import AxisNames, Layout, Spec, ceil_div, format_spec
 from tpufft.planning.cost import program_seconds
 from tpufft.planning.inplace import StepBuilder
@@ -100,39 +101,43 @@ def product_candidates(problem: ProductProblem, machine: Machine) -> tuple[Produ
 
 def _candidates(problem: ProductProblem, machine: Machine) -> list[ProductCandidate]:
     emulated = problem.emulated
-    a_ways = list(_variants(problem.a, machine))
-    b_ways = list(_variants(problem.b, machine))
+
+    def rank(seconds: float, wire: int) -> tuple[float, float]:
+        """What comes first: time; or, where the caller names the schedule, to leave the operands where they are."""
+        return (_comparable(seconds), wire) if problem.schedule == "auto" else (wire, _comparable(seconds))
+
+    ways = (_variants(problem.a, problem.terms.a, machine), _variants(problem.b, problem.terms.b, machine))
     # Ordered by what the moves alone cost, so that the search can end early.
-    pairs = sorted(itertools.product(a_ways, b_ways), key=lambda pair: pair[0].seconds + pair[1].seconds)
-    found: list[ProductCandidate] = []
-    limit = math.inf
+    pairs = sorted(
+        ((rank(a.seconds + b.seconds, a.wire_bytes + b.wire_bytes), a, b) for a, b in itertools.product(*ways)),
+        key=lambda item: item[0],
+    )
+    found: list[tuple[tuple, ProductCandidate]] = []
     homes: dict[Layout, Program | None] = {}
-    for a, b in pairs:
-        if a.seconds + b.seconds > limit:
+    for least, a, b in pairs:
+        if len(found) == KEEP and least > found[-1][0][:2]:
             break
         for way in _contractions(problem, a.build.layout, b.build.layout, machine):
-            first, second = StepBuilder(problem.a), StepBuilder(problem.b)
-            first.extend(a.build.steps)
-            second.extend(b.build.steps)
+            first, second = a.build.copy(), b.build.copy()
             contraction = _aligned(way, first, second, problem)
             meeting = first.layout, second.layout
+            own = contraction_cost(contraction, *meeting, machine, emulated=emulated)
+            together = rank(a.seconds + b.seconds + own.seconds, a.wire_bytes + b.wire_bytes + own.wire_bytes)
             after = contraction.after(*meeting)
-            own = contraction_cost(contraction, *meeting, machine, emulated=emulated).seconds
-            if a.seconds + b.seconds + own > limit:
+            if len(found) == KEEP and together > found[-1][0][:2]:
                 continue
             if after not in homes:
-                homes[after] = _home(after, problem.c, machine)
+                homes[after] = _home(after, problem.terms.c, problem.c, machine)
             home = homes[after]
             if home is None:
                 continue
             program = ProductProgram(first.program, second.program, contraction, home)
             seconds = product_seconds(program, machine, emulated=emulated)
-            found.append(ProductCandidate(program, seconds))
-            found.sort(key=lambda item: (_comparable(item.seconds), product_peak(item.program, emulated=emulated)))
+            order = (*rank(seconds, program.wire_bytes), product_peak(program, emulated=emulated))
+            found.append((order, ProductCandidate(program, seconds)))
+            found.sort(key=lambda item: item[0])
             del found[KEEP:]
-            if len(found) == KEEP:
-                limit = found[-1].seconds
-    return found
+    return [candidate for _, candidate in found]
 
 
 def _no_way(problem: ProductProblem, machine: Machine) -> str:
@@ -170,9 +175,15 @@ class _Variant:
     def __post_init__(self) -> None:
         self.seconds = _comparable(self.seconds)
 
+    @property
+    def wire_bytes(self) -> int:
+        return self.build.program.wire_bytes
 
-def _variants(start: Layout, machine: Machine, goal: Spec | None = None) -> Iterator[_Variant]:
+
+def _variants(start: Layout, letters: str, machine: Machine, goal: Spec | None = None) -> Iterator[_Variant]:
     """The chunkings that an array can be brought into, nearest first; of one spec only the cheapest way to it."""
+    # Both parts of a pair stay together.
+    axes = [axis for axis, letter in enumerate(letters) if letter != PAIR]
     numbers = itertools.count()
     queue = [_Variant(0.0, next(numbers), StepBuilder(start), 0)]
     seen: set[Spec] = set()
@@ -184,41 +195,35 @@ def _variants(start: Layout, machine: Machine, goal: Spec | None = None) -> Iter
         yield here
         if here.build.layout.spec == goal or here.moves == MOVES:
             continue
-        for build in _moved(here.build):
+        for build in _moved(here.build, axes):
             if build.layout.spec not in seen:
                 seconds = program_seconds(build.program, machine)
                 heapq.heappush(queue, _Variant(seconds, next(numbers), build, here.moves + 1))
 
 
-def _moved(build: StepBuilder) -> Iterator[StepBuilder]:
+def _moved(build: StepBuilder, axes: list[int]) -> Iterator[StepBuilder]:
     """One more move: an exchange, or a part kept of what is whole over a mesh axis."""
     layout = build.layout
-
-    def copy() -> StepBuilder:
-        other = StepBuilder(build.start)
-        other.extend(build.steps)
-        return other
-
-    for axis in range(layout.rank):
+    for axis in axes:
         for name in layout.unused_names:
             if layout.mesh.shape[name] > 1:
-                other = copy()
+                other = build.copy()
                 other.make_room((name,), axis)
                 other.add(Part((name,), axis))
                 yield other
         names = layout.spec[axis]
-        for first, target in itertools.product(range(len(names)), range(layout.rank)):
+        for first, target in itertools.product(range(len(names)), axes):
             if target != axis:
-                other = copy()
+                other = build.copy()
                 other.exchange(names[first:], axis, target)
                 yield other
 
 
-def _home(start: Layout, goal: Layout, machine: Machine) -> Program | None:
+def _home(start: Layout, letters: str, goal: Layout, machine: Machine) -> Program | None:
     """What brings a product into its layout; None where its mesh axes are others."""
     trimmed = StepBuilder(start)
     _fit(trimmed)
-    for variant in _variants(trimmed.layout, machine, goal.spec):
+    for variant in _variants(trimmed.layout, letters, machine, goal.spec):
         if variant.build.layout.spec == goal.spec:
             trimmed.extend(variant.build.steps)
             _fit(trimmed)
@@ -241,49 +246,65 @@ def _fit(build: StepBuilder) -> None:
 
 def _contractions(problem: ProductProblem, a: Layout, b: Layout, machine: Machine) -> Iterator[Contraction]:
     """What two layouts allow, before paddings are made to agree."""
-    terms, schedule = problem.terms, problem.schedule
+    terms = problem.terms
     in_a, in_b = dict(zip(terms.a, a.spec, strict=True)), dict(zip(terms.b, b.spec, strict=True))
     if any(in_a[letter] != in_b[letter] for letter in terms.batch):
         return
     free = {letter: in_a.get(letter) or in_b.get(letter, ()) for letter in terms.c}
     partial = tuple(name for letter in terms.contracted if in_a[letter] == in_b[letter] for name in in_a[letter])
     apart = [letter for letter in terms.contracted if in_a[letter] != in_b[letter]]
-    base = (terms, problem.c.dtype)
-
-    def legal(without: str = "", plus: AxisNames = ()) -> bool:
-        names = [name for letter, names in free.items() if letter != without for name in names]
-        return len({*names, *plus, *partial}) == len(names) + len(plus) + len(partial)
-
-    if not apart:
-        if not partial and legal():
-            yield LocalProduct(*base)
-        elif partial and legal():
-            yield from _sums(problem, a, b, partial, free, machine)
-        if not partial:
-            for side, own in (("a", terms.left), ("b", terms.right)):
-                for letter in own:
-                    if free[letter] and legal(without=letter):
-                        yield from _travelling(problem, side, letter, machine)
-        return
+    legal = _disjoint(free, partial)
     if len(apart) > 1:
         return
-    letter = apart[0]
-    if not (in_a[letter] and in_b[letter]):
-        # A partial sum over other axes is left to be summed up everywhere.
-        side = "a" if in_a[letter] else "b"
-        if legal():
-            for way in _travelling(problem, side, letter, machine):
-                yield replace(way, summed=partial)
+    if apart:
+        if legal:
+            yield from _apart(problem, apart[0], in_a, in_b, partial, machine)
         return
+    if partial:
+        if legal:
+            yield from _sums(problem, a, b, partial, machine)
+        return
+    # Blocks are asked for where there are devices to share the work.
+    alone = not any(name for layout in (problem.a, problem.b, problem.c) for name in layout.spec)
+    if legal and (problem.schedule != "summa" or alone):
+        yield LocalProduct(terms, problem.c.dtype)
+    for side, own in (("a", terms.left), ("b", terms.right)):
+        for letter in own:
+            if free[letter] and _disjoint({**free, letter: ()}, ()):
+                yield from _travelling(problem, side, letter, (), machine)
+
+
+def _disjoint(free: dict[str, AxisNames], partial: AxisNames) -> bool:
+    """Whether no mesh axis is wanted twice."""
+    names = [*(name for entry in free.values() for name in entry), *partial]
+    return len(set(names)) == len(names)
+
+
+def _apart(
+    problem: ProductProblem,
+    letter: str,
+    in_a: dict[str, AxisNames],
+    in_b: dict[str, AxisNames],
+    partial: AxisNames,
+    machine: Machine,
+) -> Iterator[Contraction]:
+    """An axis that is summed over, and split in one operand alone, or over other mesh axes in each."""
+    terms = problem.terms
     rows, columns = in_b[letter], in_a[letter]
-    lefts, rights = ({name for own in side for name in free[own]} for side in (terms.left, terms.right))
-    fits = set(rows) <= lefts and set(columns) <= rights and legal()
-    if schedule in ("auto", "summa") and fits:
-        yield Summa(*base, partial, letter, problem.panel)
+    if not (rows and columns):
+        # A partial sum over other axes is left to be summed up everywhere.
+        yield from _travelling(problem, "a" if columns else "b", letter, partial, machine)
+        return
+    lefts = {name for own in terms.left for name in in_a[own]}
+    rights = {name for own in terms.right for name in in_b[own]}
+    if problem.schedule in ("auto", "summa") and set(rows) <= lefts and set(columns) <= rights:
+        yield Summa(terms, problem.c.dtype, partial, letter, problem.panel)
 
 
-def _travelling(problem: ProductProblem, side: str, letter: str, machine: Machine) -> Iterator[Contraction]:
-    base = (problem.terms, problem.c.dtype, (), side, letter)
+def _travelling(
+    problem: ProductProblem, side: str, letter: str, summed: AxisNames, machine: Machine
+) -> Iterator[Contraction]:
+    base = (problem.terms, problem.c.dtype, summed, side, letter)
     if problem.schedule in ("auto", "ring"):
         yield RingProduct(*base, False, problem.panel)
     if problem.schedule == "bidirectional" or (problem.schedule == "auto" and machine.both_ways):
@@ -292,19 +313,18 @@ def _travelling(problem: ProductProblem, side: str, letter: str, machine: Machin
         yield GatheredProduct(*base)
 
 
-def _sums(
-    problem: ProductProblem, a: Layout, b: Layout, partial: AxisNames, free: dict[str, AxisNames], machine: Machine
-) -> Iterator[Contraction]:
+def _sums(problem: ProductProblem, a: Layout, b: Layout, partial: AxisNames, machine: Machine) -> Iterator[Contraction]:
     """Ways to add up what devices have of the same product: onto chunks along one of its axes, or everywhere."""
     terms, schedule, base = problem.terms, problem.schedule, (problem.terms, problem.c.dtype)
     wanted = {name for names in problem.c.spec for name in names}
     scattered = tuple(name for name in partial if name in wanted)
     summed = tuple(name for name in partial if name not in wanted)
     if not scattered:
-        yield LocalProduct(*base, summed)
+        if schedule != "summa":
+            yield LocalProduct(*base, summed)
         return
-    for target in terms.c:
-        ring = RingSum(*base, summed, scattered, target, False)
+    for target in terms.c.replace(PAIR, ""):
+        ring = RingSum(*base, summed, scattered, target, problem.panel)
         if schedule in ("auto", "ring"):
             yield ring
         if schedule == "bidirectional" or (schedule == "auto" and machine.both_ways):

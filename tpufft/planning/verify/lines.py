@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tpufft.planning.operations import DFT, Flip, Multiply, Operation, Pointwise, Real, Roll, Trig
+from tpufft.planning.operations import DFT, Flip, Multiply, Operation, Pointwise, Real, Roll, Samples, Trig
 from tpufft.planning.problem import Problem
 from tpufft.planning.verify.matrices import Circulant, Cosines, Fourier, Matrix
 from tpufft.steps import Ends, Hankel, Power, Signs, Table
@@ -124,6 +124,11 @@ def _core(problem: Problem, axis: int, core: list[Operation]) -> tuple[Matrix, s
             return Cosines(size, scale, kind), "", None
         case [Real(to_real=False) as there, Multiply(table=Hankel() as tones), Real(to_real=True) as back]:
             return Circulant(there.size, there.scale * back.scale * there.size), "", tones
+    if any(isinstance(operation, Samples) for operation in core):
+        raise ValueError(
+            f"{problem.name} has rows or columns of its own choice, whose signals do not shift; verify the whole matrix's "
+            "plan, and compare W.block(rows, columns) for some of the others"
+        )
     raise ValueError(
         f"{problem.name} transforms axis {axis} {len(core)} times; verify the plans of one transform each instead"
     )
