@@ -62,7 +62,7 @@ types: $(VENV)/.test  ## pyright
 docs: $(VENV)/.docs  ## build the documentation into site/
 	$(BIN)/mkdocs build --strict
 
-bench: $(VENV)/.bench  ## race the rivals, about 15 minutes on a quiet machine; raw data into benchmarks/results/
+bench: $(VENV)/.bench  ## race the rivals, about 45 minutes on a quiet machine; raw data into benchmarks/results/
 	$(BIN)/python -m benchmarks all
 
 clean:  ## remove what the other targets made

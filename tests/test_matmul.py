@@ -194,6 +194,7 @@ def test_pairs_of_singles() -> None:
     high, low = matmul(pair(x), pair(y), precision="float64_emulated")
     assert high.dtype == low.dtype == np.float32
     assert high.spec == P("x")
+    assert type(high) is type(low) is RowChunked
     got = high.to_numpy().astype(np.float64) + low.to_numpy()
     assert np.linalg.norm(got - x @ y) < 1e-13 * np.linalg.norm(x @ y)
     single = matmul(pair(x), y.astype(np.float32), precision="float64_emulated")[0]

@@ -113,6 +113,17 @@ def test_broadcast_operands_sum_over_the_batch() -> None:
     assert da.spec == P("x")
     assert db.spec == P("y", "x")
     assert "all-gather" not in collectives(jax.jit(jax.grad(weighted, (0, 1))), a, b)
+    # Sums over devices of pairs are sums of pairs.
+    doubled = jax.grad(lambda a: weighted(a, b, precision="float64_emulated"))(a)
+    want = np.einsum("bmn,bkn->mk", x @ y, y)
+    assert np.linalg.norm(doubled.to_numpy() - want) < 1e-13 * np.linalg.norm(want)
+
+
+def test_pairs_have_no_reverse_derivative() -> None:
+    a, b = PAIRINGS[0].operands("float32")
+    low = a * 0
+    with pytest.raises(TypeError, match="no reverse derivative"):
+        jax.grad(lambda a: matmul((a, low), b, precision="float64_emulated")[0].sum())(a)
 
 
 @pytest.mark.parametrize("axis_type", [AUTO, EXPLICIT])

@@ -106,14 +106,12 @@ class _Worker:
             return lax.psum(compact, axis_name(names))
         # Pairs are added up as pairs: round a ring, in one and the same order for all, which the first one tells.
         count, me = self.count(names), lax.axis_index(axis_name(names))
-        total = ring_fold(
-            compact,
-            names,
-            count,
-            lambda total, _, part: self.how.add(total, part),
-            jnp.zeros_like(compact),
-            self.platform,
-        )
+
+        def fold(total: jax.Array, number: int, q: jax.Array, part: jax.Array) -> jax.Array:
+            return self.how.add(total, part)
+
+        zero = jnp.zeros_like(compact)
+        total = ring_fold([(compact, 1)], names, count, fold, zero, self.platform)
         return lax.psum(jnp.where(me == 0, total, jnp.zeros_like(total)), axis_name(names))
 
 
@@ -146,8 +144,8 @@ def _ring(work: _Worker, contraction: RingProduct, left: jax.Array, right: jax.A
         halves = [length - length // 2, length // 2] if contraction.both_ways and length > 1 else [length]
         firsts = [first + sum(halves[:number]) for number in range(len(halves))]
         parts = [
-            (lax.dynamic_slice_in_dim(moving, *interval, work.axis(side, letter)), way)
-            for *interval, way in zip(firsts, halves, (1, -1), strict=False)
+            (lax.dynamic_slice_in_dim(moving, start, size, work.axis(side, letter)), way)
+            for start, size, way in zip(firsts, halves, (1, -1), strict=False)
         ]
 
         def fold(total: jax.Array, number: int, q: jax.Array, part: jax.Array) -> jax.Array:

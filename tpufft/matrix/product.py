@@ -200,7 +200,7 @@ def requested(
     return request, (a, b), _kind(given)
 
 
-def _kind(arrays: tuple[Any, Any]) -> Callable[[Any, Layout], Any] | None:
+def _kind(arrays: tuple[Any, ...]) -> Callable[[Any, Layout], Any] | None:
     """Of matrices a matrix, where its layout is one; of plain chunked arrays one of these, so that loops can go on."""
     if any(isinstance(x, RowChunked | ColumnChunked) for x in arrays):
         return RowChunked.fitting
@@ -248,13 +248,20 @@ def _of_pairs(a: Any, b: Any, schedule: str, panel: int | None, precision: Preci
     stacked = (_stacked(a, "a"), _stacked(b, "b"))
     terms = matmul_terms(stacked[0].shape[1:], stacked[1].shape[1:])
     result = product(stacked, Terms(PAIR + terms.a, PAIR + terms.b, PAIR + terms.c), schedule, panel, precision)
-    return result[0], result[1]
+    kind = _kind((*_parts(a), *_parts(b)))
+    if kind is None or not isinstance(result, ChunkedArray):
+        return result[0], result[1]
+    layout = result.layout.remove_axis(0)
+    return kind(result.data[0], layout), kind(result.data[1], layout)
+
+
+def _parts(x: Any) -> tuple[Any, ...]:
+    return x if isinstance(x, tuple) else (x,)
 
 
 def _stacked(x: Any, name: str) -> Any:
     """The parts of a pair as one array with a leading axis."""
-    parts = x if isinstance(x, tuple) else (x,)
-    arrays = [as_operand_array(part, name) for part in parts]
+    arrays = [as_operand_array(part, name) for part in _parts(x)]
     if len(arrays) not in (1, 2) or any(part.shape != arrays[0].shape for part in arrays):
         raise ValueError(f"{name} must be a pair (high, low) of arrays of one shape")
     if any(np.dtype(part.dtype) not in (np.float32, np.complex64) for part in arrays):

@@ -40,7 +40,7 @@ def bins_of(problem: Problem, axis: int) -> Bins:
     for operation in problem.operations:
         if operation.axis != axis:
             continue
-        if isinstance(operation, Samples):
+        if type(operation) is Samples:
             raise ValueError("the rows of a DFT matrix are its frequencies; see W.row_points of the matrix W")
         if isinstance(operation, Real) and operation.to_real == problem.is_inverse:
             return Bins(operation.size)

@@ -126,8 +126,8 @@ def _core(problem: Problem, axis: int, core: list[Operation]) -> tuple[Matrix, s
             return Circulant(there.size, there.scale * back.scale * there.size), "", tones
     if any(isinstance(operation, Samples) for operation in core):
         raise ValueError(
-            f"{problem.name} has rows or columns of its own choice, whose signals do not shift; verify the whole matrix's "
-            "plan, and compare W.block(rows, columns) for some of the others"
+            f"{problem.name} has rows or columns of its own choice, whose signals do not shift; verify the whole "
+            "matrix's plan, and compare W.block(rows, columns) for some of the others"
         )
     raise ValueError(
         f"{problem.name} transforms axis {axis} {len(core)} times; verify the plans of one transform each instead"
