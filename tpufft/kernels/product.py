@@ -27,8 +27,11 @@ EMULATED = "float64_emulated"
 PAIR, LEFT, RIGHT = "Z", "P", "Q"
 """Letters of the axes of (high, low) parts, and of the planes of the first and of the second operand."""
 
-TILE_BYTES = 1 << 20
-"""On hosts, products are added up in tiles of the result of this size, which stay in a core's cache."""
+TILES = 4
+"""On hosts, products are added up in so many tiles of the result: a part of it is held twice, and in a core's cache."""
+
+TILE_ROWS = 64
+"""The least rows of a tile; products of fewer are slower."""
 
 
 class Arithmetic(Protocol):
@@ -68,7 +71,8 @@ def arithmetic(terms: Terms, a: np.dtype, b: np.dtype, c: np.dtype, precision: P
     """The arithmetic for operands of two dtypes and a product of a third."""
     if precision == EMULATED:
         return _Doubled(terms, a.kind == "c", b.kind == "c", c)
-    planes = _Planes if precision in FULL or not (a.kind == b.kind == "c") else _ThreeProducts
+    of_complex = _FourProducts if precision in FULL else _ThreeProducts
+    planes = of_complex if a.kind == b.kind == "c" else _Planes
     return planes(terms, a.kind == "c", b.kind == "c", c, precision)
 
 
@@ -88,7 +92,7 @@ def _stacked(x: jax.Array, letters: str, plane: str) -> jax.Array:
 
 @dataclass(frozen=True)
 class _Planes:
-    """Real planes side by side in one real product: four multiplications where both operands are complex."""
+    """Real planes side by side in one real product, where one operand is complex at most."""
 
     terms: Terms
     a_complex: bool
@@ -148,10 +152,7 @@ class _Planes:
 
         if not (self.a_complex or self.b_complex):
             return self.ordered(raw)
-        if not (self.a_complex and self.b_complex):
-            parts = (plane(0, 0), plane(1, 0) if self.a_complex else plane(0, 1))
-        else:
-            parts = (plane(0, 0) - plane(1, 1), plane(0, 1) + plane(1, 0))
+        parts = (plane(0, 0), plane(1, 0) if self.a_complex else plane(0, 1))
         return lax.complex(*map(self.ordered, parts))
 
     def ordered(self, raw: jax.Array) -> jax.Array:
@@ -166,7 +167,39 @@ class _Planes:
 
 
 @dataclass(frozen=True)
-class _ThreeProducts(_Planes):
+class _FourProducts(_Planes):
+    """Complex operands in one real product of twice the inner length: [[p, -q], [q, p]] times [r, s].
+
+    The raw product has the real and the imaginary part along the first operand's plane axis.
+    """
+
+    @property
+    def letters(self) -> Terms:
+        terms = self.terms
+        a = _with_planes(terms.a, terms.left, LEFT)
+        b = _with_planes(terms.b, terms.contracted, RIGHT)
+        batch = "".join(letter for letter in a if letter in terms.batch)
+        own = [letter for letter in a if letter not in terms.b] + [
+            letter for letter in terms.b if letter in terms.right
+        ]
+        return Terms(a, b, batch + "".join(own))
+
+    def multiply(self, left: jax.Array, right: jax.Array) -> jax.Array:
+        terms, inner = self.letters, self.terms.contracted
+        p, q = (lax.index_in_dim(left, number, terms.a.index(LEFT), keepdims=False) for number in (0, 1))
+        bare = terms.a.replace(LEFT, "")
+        # Beside what is summed over as well, so that products need no transposition.
+        summed = _with_planes(bare, inner, RIGHT)
+        both = _with_planes(summed, self.terms.left, LEFT)
+        rows = (jnp.stack(planes, summed.index(RIGHT)) for planes in ((p, -q), (q, p)))
+        return self._einsum(Terms(both, terms.b, terms.c), jnp.stack(list(rows), both.index(LEFT)), right)
+
+    def compact(self, raw: jax.Array) -> jax.Array:
+        return _complex_of(raw, self.letters.c, self.terms.c)
+
+
+@dataclass(frozen=True)
+class _ThreeProducts(_FourProducts):
     """Gauss's three multiplications for complex operands: a quarter less work, half a digit less in the sums.
 
     With a = p + iq and b = r + is, the products are (p + q) r, p (s - r) and q (r + s).
@@ -179,17 +212,9 @@ class _ThreeProducts(_Planes):
         r, s = (lax.index_in_dim(right, number, second) for number in (0, 1))
         lefts = jnp.concatenate([p + q, p, q], axis=first)
         rights = jnp.concatenate([r, s - r, r + s], axis=second)
-        both = Terms(terms.a, terms.b.replace(RIGHT, LEFT), LEFT + terms.c.replace(LEFT, "").replace(RIGHT, ""))
+        both = Terms(terms.a, terms.b.replace(RIGHT, LEFT), LEFT + terms.c.replace(LEFT, ""))
         k1, k2, k3 = self._einsum(both, lefts, rights)
-        real, imag = k1 - k3, k1 + k2
-        # As the four products leave them: (real part, 0; imaginary part, 0), so that sums and tiles are alike.
-        places = sorted((terms.c.index(LEFT), terms.c.index(RIGHT)))
-        real, imag = (jnp.expand_dims(part, places) for part in (real, imag))
-        return jnp.concatenate([real, imag], axis=terms.c.index(RIGHT))
-
-    def compact(self, raw: jax.Array) -> jax.Array:
-        right = self.letters.c.index(RIGHT)
-        return lax.complex(*(self.ordered(lax.index_in_dim(raw, number, right)) for number in (0, 1)))
+        return jnp.stack([k1 - k3, k1 + k2], terms.c.index(LEFT))
 
 
 @dataclass(frozen=True)
@@ -274,6 +299,14 @@ class _Doubled:
         return _as_dtype(lax.complex(*parts), self.dtype)
 
 
+def _complex_of(raw: jax.Array, letters: str, wanted: str) -> jax.Array:
+    """Complex numbers of the two planes of a raw product, their axes in order."""
+    axis = letters.index(LEFT)
+    order = [letters.replace(LEFT, "").index(letter) for letter in wanted]
+    parts = (jnp.transpose(lax.index_in_dim(raw, n, axis, keepdims=False), order) for n in (0, 1))
+    return lax.complex(*parts)
+
+
 def _as_dtype(x: jax.Array, dtype: np.dtype) -> jax.Array:
     """A sum as a number of `dtype`: of a complex one the real part where a real one is wanted."""
     if dtype.kind == "b":
@@ -301,8 +334,7 @@ def add_product(how: Arithmetic, total: jax.Array, left: jax.Array, right: jax.A
 
 def _tiles(letters: Terms, total: jax.Array, left: jax.Array, platform: str) -> tuple[int, int, int, int] | None:
     """The axis that tiles cut, in the first form and in the total; a tile's length, and how many are whole."""
-    whole = total.size * total.dtype.itemsize
-    if platform != "cpu" or whole <= TILE_BYTES // 4:
+    if platform != "cpu" or total.size * total.dtype.itemsize < 1 << 18:
         return None
     own = [letter for letter in letters.c if letter in letters.a and letter not in letters.b and letter != LEFT]
     if not own:
@@ -310,5 +342,8 @@ def _tiles(letters: Terms, total: jax.Array, left: jax.Array, platform: str) -> 
     longest = max(own, key=lambda letter: left.shape[letters.a.index(letter)])
     axis = letters.a.index(longest)
     size = left.shape[axis]
-    length = -(-size // min(size, max(2, -(-whole // TILE_BYTES))))
+    count = min(TILES, size // TILE_ROWS)
+    if count < 2:
+        return None
+    length = -(-size // count)
     return axis, letters.c.index(longest), length, size // length
