@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import doctest
 import importlib
+import pickle
 import pkgutil
 from typing import Any
 
@@ -231,3 +233,10 @@ def test_examples() -> None:
 
 def test_every_mesh_is_met() -> None:
     assert {case.mesh for case in CASES.values()} == set(MESHES)
+
+
+def test_no_pickle_but_copies() -> None:
+    c = chunk(np.arange(5.0), mesh_of("x8"))
+    with pytest.raises(TypeError, match=r"cannot be pickled.*to_numpy\(\).*tpufft.save"):
+        pickle.dumps(c)
+    assert copy.copy(c) is copy.deepcopy(c) is c

@@ -312,7 +312,7 @@ def test_a_whole_axis_sends_nothing() -> None:
 
 
 @pytest.mark.parametrize("axis_type", AXIS_TYPES, ids=TYPE_IDS)
-@pytest.mark.parametrize(("m", "n"), [(16, 24), (24, 8)])
+@pytest.mark.parametrize(("m", "n"), [(16, 24), pytest.param(24, 8, marks=pytest.mark.long)])
 def test_derivatives_and_maps(m: int, n: int, axis_type: Any) -> None:
     mesh, case, out = mesh_of("x8", axis_type), Case("x8", P("x"), (n, 3)), Case("x8", P("x"), (m, 3))
     (_, f), (t, t_listed) = points("any", m, 30, 1), points("count", n, 30, 2)

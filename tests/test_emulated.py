@@ -255,6 +255,7 @@ def test_product_is_within_its_bound(name):
     check(a, b)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["random", "graded both", "cancelling"])
 def test_fused_or_op_by_op_the_bits_are_the_same(name):
     a, b = (split(x) for x in FAMILIES[name])
@@ -386,6 +387,7 @@ def _pairs(m: int, k: int, n: int) -> tuple[Pair, Pair]:
     return split(normal(m, k)), split(normal(k, n, seed=1))
 
 
+@pytest.mark.long
 def test_no_float64_where_there_is_none():
     want = compiled(*_pairs(5, 300, 4))
     assert "f64" not in jax.jit(product).lower(*_pairs(5, 300, 4)).as_text(), "nor with x64 on"
@@ -416,6 +418,7 @@ def test_program_size_does_not_grow_with_k():
     assert len(set(lengths.values())) == 1, lengths
 
 
+@pytest.mark.long
 def test_vmap_and_scan():
     a, b = [
         tuple(jnp.stack(parts) for parts in zip(*pairs, strict=True))

@@ -27,9 +27,9 @@ PAIRINGS = {str(pairing): pairing for pairing in pairings()}
 # -- every pairing -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("pairing", pairings(), ids=str)
-def test_every_pairing(pairing: Pairing) -> None:
-    a, b = pairing.operands()
+@pytest.mark.parametrize("name", some(PAIRINGS, lambda number, _: number % 2 == 0 or number < 9))
+def test_every_pairing(name: str) -> None:
+    a, b = PAIRINGS[name].operands()
     with context(a.mesh):
         c = a @ b
     check_product(c, a, b)
@@ -42,7 +42,7 @@ def test_every_pairing(pairing: Pairing) -> None:
 
 
 @pytest.mark.parametrize("schedule", ["ring", "bidirectional", "gather"])
-@pytest.mark.parametrize("name", some(map(str, pairings()), lambda number, _: number % 4 == 1))
+@pytest.mark.parametrize("name", some(PAIRINGS, lambda number, _: number % 8 == 1))
 def test_every_schedule(name: str, schedule: str) -> None:
     a, b = PAIRINGS[name].operands()
     with context(a.mesh):
@@ -260,6 +260,13 @@ def test_nan_and_inf_are_carried() -> None:
         want = x @ y
     np.testing.assert_array_equal(np.isnan(c.to_numpy()), np.isnan(want))
     np.testing.assert_array_equal(np.isinf(c.to_numpy()), np.isinf(want))
+
+
+def test_nothing_is_worked_out_twice_where_the_result_is_not_split() -> None:
+    # A mesh axis that would split operands, but not the product, must not be used.
+    for schedule in ("auto", "ring"):
+        a, b = Pairing("x4y2", "rows", "columns", (1, 5, 1)).operands()
+        check_product(matmul(a, b, schedule=schedule), a, b)
 
 
 @settings(max_examples=40, deadline=None)

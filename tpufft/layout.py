@@ -265,7 +265,8 @@ class Layout:
 
     def with_dtype(self, dtype: object) -> Layout:
         """The same layout of another dtype."""
-        return replace(self, dtype=np.dtype(dtype))  # type: ignore[call-overload]
+        wanted = np.dtype(dtype)  # type: ignore[call-overload]
+        return self if wanted == self.dtype else replace(self, dtype=wanted)
 
     def insert_axis(self, axis: int, size: int, names: AxisNames = (), padding: int = 0) -> Layout:
         """The same layout with one axis more."""

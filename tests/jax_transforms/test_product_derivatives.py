@@ -234,8 +234,8 @@ def test_einsum(subscripts: str, axis: int) -> None:
 @pytest.mark.parametrize(
     ("subscripts", "words"),
     [
-        ("mk->km", "has 1 operands"),
-        ("mk,kn,nl->ml", "has 3 operands"),
+        ("mk->km", r"has operands \['mk'\]; a product has two"),
+        ("mk,kn,nl->ml", r"has operands .*'nl'\]; a product has two"),
         ("mm,mn->mn", "m stands twice in a"),
         ("mk,kn->n", "m is in one operand alone"),
         ("mk,kn->mnz", "z of the result is in no operand"),

@@ -153,6 +153,18 @@ class Chunks:
             raise TypeError("len() of an array without axes")
         return self.shape[0]
 
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            f"{self!r} cannot be pickled: its devices are those of this process; pickle .to_numpy(), or write it with "
+            "tpufft.save"
+        )
+
+    def __copy__(self) -> Self:
+        return self  # nothing ever writes to it
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.layout})"
 

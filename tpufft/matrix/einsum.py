@@ -114,7 +114,7 @@ def einsum_terms(subscripts: str, a: tuple[int, ...], b: tuple[int, ...]) -> Ter
     left, arrow, right = subscripts.replace(" ", "").partition("->")
     inputs = left.split(",")
     if len(inputs) != 2:
-        raise ValueError(f"subscripts={subscripts!r} has {len(inputs)} operands; products have 2")
+        raise ValueError(f"subscripts={subscripts!r} has operands {inputs}; a product has two")
     batch = max(_dotted(text, shape, subscripts) for text, shape in zip(inputs, (a, b), strict=True))
     dots = [f"<{number}>" for number in range(batch)]
     own_a, own_b = (_spelled(text, shape, dots, subscripts) for text, shape in zip(inputs, (a, b), strict=True))

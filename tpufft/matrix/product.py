@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import string
 from collections.abc import Callable
 from typing import Any
@@ -191,13 +192,28 @@ def requested(
     *own, dtype = product_dtypes(*arrays, emulated=chosen == EMULATED)
     a, b, is_alone = resolved(arrays, letters, (own[0], own[1]), ("a", "b"))
     terms = Terms(a.letters, b.letters, terms.c)
-    sizes = dict(zip(terms.a + terms.b, a.layout.shape + b.layout.shape, strict=True))
-    shape = tuple(sizes[letter] for letter in terms.c)
-    out = Layout.of(shape, dtype, a.layout.mesh, [names or None for names in product_spec(terms, a.layout, b.layout)])
-    if is_alone and not out.is_even:
-        out = Layout.of(shape, dtype, a.layout.mesh, ())
-    request = ProductRequest(terms, a.layout, b.layout, out, word, rows, chosen)
+    request = _request(terms, a.layout, b.layout, dtype, word, rows, chosen, is_alone)
     return request, (a, b), _kind(given)
+
+
+@functools.lru_cache(maxsize=1024)
+def _request(
+    terms: Terms,
+    a: Layout,
+    b: Layout,
+    dtype: np.dtype,
+    schedule: str,
+    panel: int | None,
+    precision: Precision,
+    is_alone: bool,
+) -> ProductRequest:
+    """The request for operands of these layouts; one and the same object for equal calls, which find its plan by it."""
+    sizes = dict(zip(terms.a + terms.b, a.shape + b.shape, strict=True))
+    shape = tuple(sizes[letter] for letter in terms.c)
+    out = Layout.of(shape, dtype, a.mesh, [names or None for names in product_spec(terms, a, b)])
+    if is_alone and not out.is_even:
+        out = Layout.of(shape, dtype, a.mesh, ())
+    return ProductRequest(terms, a, b, out, schedule, panel, precision)
 
 
 def _kind(arrays: tuple[Any, ...]) -> Callable[[Any, Layout], Any] | None:

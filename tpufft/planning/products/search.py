@@ -121,6 +121,8 @@ def _candidates(problem: ProductProblem, machine: Machine) -> list[ProductCandid
             first, second = a.build.copy(), b.build.copy()
             contraction = _aligned(way, first, second, problem)
             meeting = first.layout, second.layout
+            if not _is_split_over(problem.c, meeting, contraction):
+                continue
             own = contraction_cost(contraction, *meeting, machine, emulated=emulated)
             together = rank(a.seconds + b.seconds + own.seconds, a.wire_bytes + b.wire_bytes + own.wire_bytes)
             after = contraction.after(*meeting)
@@ -138,6 +140,15 @@ def _candidates(problem: ProductProblem, machine: Machine) -> list[ProductCandid
             found.sort(key=lambda item: item[0])
             del found[KEEP:]
     return [candidate for _, candidate in found]
+
+
+def _is_split_over(goal: Layout, meeting: tuple[Layout, Layout], contraction: Contraction) -> bool:
+    """Whether the result is split, or summed up, over all mesh axes that split an operand.
+
+    Otherwise devices along the others would all work out the same.
+    """
+    used = {name for layout in meeting for names in layout.spec for name in names}
+    return used <= {name for names in goal.spec for name in names} | set(contraction.summed)
 
 
 def _no_way(problem: ProductProblem, machine: Machine) -> str:
