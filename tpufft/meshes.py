@@ -40,6 +40,32 @@ def visible_sharding(x: Any) -> NamedSharding | None:
     return sharding if isinstance(sharding, NamedSharding) and not sharding.mesh.empty else None
 
 
+def checked_mesh(mesh: Any) -> AnyMesh:
+    """A caller's argument `mesh`, if it is one.
+
+    Raises
+    ------
+    TypeError
+        For anything else.
+    """
+    if not isinstance(mesh, Mesh | AbstractMesh):
+        raise TypeError(f"mesh={mesh!r} is no jax.sharding.Mesh; make one with jax.make_mesh((8,), ('x',))")
+    return mesh
+
+
+def refuse_manual_axes(what: str, where: str) -> None:
+    """Refuse a call for global arrays inside somebody's ``shard_map``.
+
+    Raises
+    ------
+    LayoutError
+        That says what was done, and what is so and to be done there instead.
+    """
+    manual = jax.sharding.get_abstract_mesh().manual_axes
+    if manual:
+        raise LayoutError(f"{what} in a shard_map over {tuple(manual)}, where {where}")
+
+
 def same_devices(a: AnyMesh, b: AnyMesh) -> bool:
     """Whether two meshes have the same axes over the same devices, whatever the axes' types."""
     if a.axis_names != b.axis_names or dict(a.shape) != dict(b.shape):

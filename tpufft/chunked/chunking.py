@@ -7,14 +7,22 @@ from typing import Any
 import jax
 import numpy as np
 from jax.core import Tracer
-from jax.sharding import AbstractMesh, Mesh
 from jax.typing import ArrayLike
 
 from tpufft.chunked.array import ChunkedArray
 from tpufft.chunked.placement import moved, place
 from tpufft.errors import LayoutError
 from tpufft.layout import Layout, SpecLike
-from tpufft.meshes import AnyMesh, check_same_devices, context_mesh, default_mesh, same_devices, visible_sharding
+from tpufft.meshes import (
+    AnyMesh,
+    check_same_devices,
+    checked_mesh,
+    context_mesh,
+    default_mesh,
+    refuse_manual_axes,
+    same_devices,
+    visible_sharding,
+)
 
 
 def chunk(x: ArrayLike | ChunkedArray, mesh: AnyMesh | None = None, spec: SpecLike | None = None) -> ChunkedArray:
@@ -59,9 +67,9 @@ def chunk(x: ArrayLike | ChunkedArray, mesh: AnyMesh | None = None, spec: SpecLi
     >>> c.to_numpy().tolist()[-2:]
     [8.0, 9.0]
     """
-    _refuse_manual_axes()
-    if mesh is not None and not isinstance(mesh, Mesh | AbstractMesh):
-        raise TypeError(f"mesh={mesh!r} is no jax.sharding.Mesh; make one with jax.make_mesh((8,), ('x',))")
+    refuse_manual_axes("tpufft.chunk was called", "every device holds its chunk already")
+    if mesh is not None:
+        checked_mesh(mesh)
     if isinstance(x, ChunkedArray):
         return _rechunked(x, mesh, spec)
     array: Any = x if isinstance(x, jax.Array) else np.asarray(x)
@@ -106,11 +114,3 @@ def _mesh(given: AnyMesh | None, shown: AnyMesh | None, *, is_traced: bool) -> A
             "or use jax.set_mesh"
         )
     return default_mesh()
-
-
-def _refuse_manual_axes() -> None:
-    manual = jax.sharding.get_abstract_mesh().manual_axes
-    if manual:
-        raise LayoutError(
-            f"tpufft.chunk was called in a shard_map over {tuple(manual)}, where every device holds its chunk already"
-        )

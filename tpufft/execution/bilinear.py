@@ -17,7 +17,9 @@ from jax.sharding import NamedSharding
 
 from tpufft.execution import dispatch
 from tpufft.execution.operator import BoundProduct, shown_layout
+from tpufft.execution.primitive import spmd_names
 from tpufft.layout import AxisNames
+from tpufft.meshes import visible_sharding
 
 product_p = Primitive("tpufft_product")
 
@@ -50,9 +52,9 @@ def _impl(a: jax.Array, b: jax.Array, *, operator: BilinearOperator) -> jax.Arra
 def _abstract(a: ShapedArray, b: ShapedArray, *, operator: BilinearOperator) -> ShapedArray:
     out = operator.bound().out_layout
     for x in (a, b):
-        sharding = getattr(x, "sharding", None)
-        if isinstance(sharding, NamedSharding) and sharding.mesh.are_all_axes_explicit and not sharding.mesh.empty:
-            shown = NamedSharding(sharding.mesh, out.partition_spec)
+        visible = visible_sharding(x)
+        if visible is not None:
+            shown = NamedSharding(visible.mesh, out.partition_spec)
             return ShapedArray(out.stored_shape, out.dtype, sharding=shown)
     return ShapedArray(out.stored_shape, out.dtype)
 
@@ -86,13 +88,11 @@ def _transpose(cotangent: Any, a: Any, b: Any, *, operator: BilinearOperator) ->
 def _batch(axis_data: Any, args: Any, dims: Any, *, operator: BilinearOperator) -> tuple[Any, int | None]:
     if all(dim is None for dim in dims):
         return multiply(operator, *args), None
-    names = axis_data.spmd_name
+    names = spmd_names(axis_data)
     if names is None:
         # Where the arrays show it, the axis stays split as it is.
         shown = [_names_at(x, dim) for x, dim in zip(args, dims, strict=True) if dim is not None]
         names = max(shown, key=len)
-    elif not isinstance(names, tuple):
-        names = (names,)
     size = next(np.shape(x)[dim] for x, dim in zip(args, dims, strict=True) if dim is not None)
     return multiply(operator.batched(tuple(dims), size, names), *args), 0
 

@@ -17,6 +17,7 @@ from jax import lax
 
 from tpufft.collectives import axis_name, ring_product
 from tpufft.errors import LayoutError
+from tpufft.execution.padding import cleared
 from tpufft.kernels import matmul, phases, twiddle
 from tpufft.layout import AxisNames, ceil_div
 from tpufft.steps import Precision
@@ -43,11 +44,9 @@ def ring_dft(
     Cost for each device: 8 N n FLOPs for each transform of length N = P n, P-1 permutes of a chunk.
     """
     n = chunk.shape[axis]
-    moved = jnp.moveaxis(chunk, axis, 0)
+    moved = jnp.moveaxis(cleared(chunk, axis, size, names, count), axis, 0)
     columns = moved.reshape(n, -1)
     me = lax.axis_index(axis_name(names))
-    if size < n * count:
-        columns = jnp.where((jnp.arange(n) < _filled(size, n, count)[me])[:, None], columns, 0)
     planes = jnp.stack([columns.real, columns.imag], axis=1)  # (n, plane, batch): the planes share one product
     dtype = np.dtype(chunk.dtype)
     phases_of = _even_phases if size == n * count else _uneven_phases
@@ -97,11 +96,6 @@ def _uneven_phases(n: int, count: int, size: int, me: jax.Array, inverse: bool, 
         return twiddle.chunk_starts(count, q, n, row, size, inverse, dtype) * starts
 
     return twiddle.chunk_starts(count, me, n, row, size, inverse, dtype), turned
-
-
-def _filled(size: int, n: int, count: int) -> jax.Array:
-    """How many elements of each device's chunk are not padding."""
-    return jnp.asarray(np.clip(size - n * np.arange(count), 0, n).astype(np.int32))
 
 
 def _panel_width(n: int, itemsize: int) -> int:

@@ -17,7 +17,7 @@ from jax.sharding import AxisType, Mesh, NamedSharding
 
 from tpufft.execution import dispatch
 from tpufft.execution.operator import Operator, visible_layout
-from tpufft.layout import Layout
+from tpufft.layout import AxisNames, Layout
 
 transform_p = Primitive("tpufft")
 
@@ -86,10 +86,13 @@ def _batch(axis_data: Any, args: Any, dims: Any, *, operator: Operator) -> tuple
     (x,), (dim,) = args, dims
     if dim is None:
         return apply(operator, x), None
+    return apply(operator.batched(dim, x.shape[dim], spmd_names(axis_data)), x), dim
+
+
+def spmd_names(axis_data: Any) -> AxisNames | None:
+    """The mesh axes that ``vmap`` was told of by ``spmd_axis_name``."""
     names = axis_data.spmd_name
-    if names is not None and not isinstance(names, tuple):
-        names = (names,)
-    return apply(operator.batched(dim, x.shape[dim], names), x), dim
+    return names if names is None or isinstance(names, tuple) else (names,)
 
 
 transform_p.def_impl(_impl)

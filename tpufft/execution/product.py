@@ -12,6 +12,7 @@ import numpy as np
 from jax import lax
 
 from tpufft.collectives import axis_name, ring_fold, ring_sum, send_whole, torus_fold
+from tpufft.execution.padding import cleared
 from tpufft.execution.rules import run
 from tpufft.kernels.product import PAIR, Arithmetic, add_product, arithmetic
 from tpufft.layout import AxisNames, Layout
@@ -53,17 +54,10 @@ def run_product(program: ProductProgram, a: jax.Array, b: jax.Array, precision: 
 
 
 def _cleared(chunk: jax.Array, layout: Layout, letters: str, contracted: str) -> jax.Array:
-    """A chunk with zeros in the padding of what is summed over; zero times what stood there might be NaN."""
+    """A chunk with zeros in the padding of what is summed over."""
     for axis, letter in enumerate(letters):
-        if letter not in contracted or not layout.padding[axis]:
-            continue
-        length = chunk.shape[axis]
-        first: Any = 0
-        if layout.parts[axis] > 1:
-            first = lax.axis_index(axis_name(layout.spec[axis])).astype(np.uint32) * np.uint32(length)
-        index = lax.broadcasted_iota(np.uint32, (length,), 0) + first
-        inside = (index < layout.shape[axis]).reshape([-1 if other == axis else 1 for other in range(chunk.ndim)])
-        chunk = jnp.where(inside, chunk, jnp.zeros_like(chunk))
+        if letter in contracted:
+            chunk = cleared(chunk, axis, layout.shape[axis], layout.spec[axis], layout.parts[axis])
     return chunk
 
 

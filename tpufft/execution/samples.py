@@ -8,6 +8,7 @@ import numpy as np
 from jax import lax
 
 from tpufft.collectives import axis_name, ring_product, ring_sum
+from tpufft.execution.padding import cleared
 from tpufft.kernels import samples
 from tpufft.kernels.samples import Place
 from tpufft.layout import Layout
@@ -22,12 +23,9 @@ def nonuniform(step: Nonuniform, layout: Layout, chunk: jax.Array, platform: str
     after, axis = step.after(layout), step.axis
     names, count = layout.spec[axis], layout.parts[axis]
     n, m = layout.chunk_shape[axis], after.chunk_shape[axis]
-    moved = jnp.moveaxis(chunk, axis, 0)
+    moved = jnp.moveaxis(cleared(chunk, axis, layout.shape[axis], names, count), axis, 0)
     columns = moved.reshape(n, -1)
     me = lax.axis_index(axis_name(names)) if count > 1 else jnp.zeros((), np.int32)
-    if layout.padding[axis]:
-        filled = np.clip(layout.shape[axis] - n * np.arange(count), 0, n).astype(np.int32)
-        columns = jnp.where((jnp.arange(n) < jnp.asarray(filled)[me])[:, None], columns, 0)
     planes = jnp.stack([columns.real, columns.imag], axis=1)  # (n, plane, batch): the planes share one product
     zero = jnp.broadcast_to(jnp.zeros_like(planes[:1]), (m, *planes.shape[1:]))
 

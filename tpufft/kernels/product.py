@@ -144,21 +144,16 @@ class _Planes:
         return x + y
 
     def compact(self, raw: jax.Array) -> jax.Array:
-        letters = self.letters.c
-        left, right = letters.index(LEFT), letters.index(RIGHT)
-
-        def plane(first: int, second: int) -> jax.Array:
-            return lax.index_in_dim(lax.index_in_dim(raw, first, left), second, right)
-
         if not (self.a_complex or self.b_complex):
             return self.ordered(raw)
-        parts = (plane(0, 0), plane(1, 0) if self.a_complex else plane(0, 1))
-        return lax.complex(*map(self.ordered, parts))
-
-    def ordered(self, raw: jax.Array) -> jax.Array:
-        """Axes in the product's order, planes gone."""
         letters = self.letters.c
-        squeezed = jnp.squeeze(raw, (letters.index(LEFT), letters.index(RIGHT)))
+        imaginary = _plane(raw, letters, 1, 0) if self.a_complex else _plane(raw, letters, 0, 1)
+        return lax.complex(self.ordered(_plane(raw, letters, 0, 0)), self.ordered(imaginary))
+
+    def ordered(self, plane: jax.Array) -> jax.Array:
+        """One plane of a raw product: its axes in the product's order, those of planes gone."""
+        letters = self.letters.c
+        squeezed = jnp.squeeze(plane, tuple(letters.index(each) for each in (LEFT, RIGHT) if each in letters))
         left = letters.replace(LEFT, "").replace(RIGHT, "")
         return jnp.transpose(squeezed, [left.index(letter) for letter in self.terms.c])
 
@@ -195,7 +190,8 @@ class _FourProducts(_Planes):
         return self._einsum(Terms(both, terms.b, terms.c), jnp.stack(list(rows), both.index(LEFT)), right)
 
     def compact(self, raw: jax.Array) -> jax.Array:
-        return _complex_of(raw, self.letters.c, self.terms.c)
+        axis = self.letters.c.index(LEFT)
+        return lax.complex(*(self.ordered(lax.index_in_dim(raw, part, axis)) for part in (0, 1)))
 
 
 @dataclass(frozen=True)
@@ -271,23 +267,11 @@ class _Doubled:
         return jnp.stack(emulated.add((x[0], x[1]), (y[0], y[1])))
 
     def compact(self, raw: jax.Array) -> jax.Array:
-        plain = self._plain
-        letters = plain.letters.c
-        left, right = 1 + letters.index(LEFT), 1 + letters.index(RIGHT)
-
-        def plane(first: int, second: int) -> jax.Array:
-            return lax.index_in_dim(lax.index_in_dim(raw, first, left), second, right)
-
-        def ordered(pair: jax.Array) -> jax.Array:
-            return jnp.stack([plain.ordered(part) for part in pair])
-
-        if not (self.a_complex or self.b_complex):
-            return ordered(raw)
         if not (self.a_complex and self.b_complex):
-            parts = (plane(0, 0), plane(1, 0) if self.a_complex else plane(0, 1))
-        else:
-            parts = (self.add(plane(0, 0), -plane(1, 1)), self.add(plane(0, 1), plane(1, 0)))
-        return lax.complex(*map(ordered, parts))
+            return jnp.stack([self._plain.compact(part) for part in raw])
+        pr, ps, qr, qs = (_plane(raw, self.letters.c, *which) for which in ((0, 0), (0, 1), (1, 0), (1, 1)))
+        parts = self.add(pr, -qs), self.add(ps, qr)
+        return lax.complex(*(jnp.stack([self._plain.ordered(each) for each in part]) for part in parts))
 
     def finish(self, compact: jax.Array) -> jax.Array:
         if PAIR in self.terms.c:
@@ -299,12 +283,9 @@ class _Doubled:
         return _as_dtype(lax.complex(*parts), self.dtype)
 
 
-def _complex_of(raw: jax.Array, letters: str, wanted: str) -> jax.Array:
-    """Complex numbers of the two planes of a raw product, their axes in order."""
-    axis = letters.index(LEFT)
-    order = [letters.replace(LEFT, "").index(letter) for letter in wanted]
-    parts = (jnp.transpose(lax.index_in_dim(raw, n, axis, keepdims=False), order) for n in (0, 1))
-    return lax.complex(*parts)
+def _plane(raw: jax.Array, letters: str, left: int, right: int) -> jax.Array:
+    """One plane of each operand in a raw product, whose axes stay."""
+    return lax.index_in_dim(lax.index_in_dim(raw, left, letters.index(LEFT)), right, letters.index(RIGHT))
 
 
 def _as_dtype(x: jax.Array, dtype: np.dtype) -> jax.Array:

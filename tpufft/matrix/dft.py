@@ -7,11 +7,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from jax.core import Tracer
-from jax.sharding import AbstractMesh, Mesh
+from jax.sharding import Mesh
 from jax.typing import ArrayLike
 
 from tpufft.kernels.turns import farthest
 from tpufft.matrix.dft_operand import DFTMatrix
+from tpufft.meshes import checked_mesh
 from tpufft.planning import asked_dtype
 from tpufft.steps import Points
 
@@ -82,8 +83,8 @@ def dft_matrix(
     order = _count("n", n)
     if not 1 <= order < 2**53:
         raise ValueError(f"n={order}: samples in one period, at least 1 and below 2**53")
-    if mesh is not None and not isinstance(mesh, Mesh | AbstractMesh):
-        raise TypeError(f"mesh={mesh!r} is no jax.sharding.Mesh; make one with jax.make_mesh((8,), ('x',))")
+    if mesh is not None:
+        checked_mesh(mesh)
     kind = asked_dtype(np.complex64 if dtype is None else dtype)
     if kind.kind != "c":
         raise ValueError(f"dtype={kind}: one of complex64, complex128")

@@ -8,7 +8,8 @@ import jax
 import numpy as np
 
 from tpufft.chunked import ChunkedArray
-from tpufft.planning import Request, layouts_of, refuse_manual_axes, run_request
+from tpufft.meshes import refuse_manual_axes
+from tpufft.planning import Request, layouts_of, run_request
 
 
 def operand(x: Any, call: str) -> jax.Array | np.ndarray | ChunkedArray:
@@ -28,7 +29,8 @@ def operand(x: Any, call: str) -> jax.Array | np.ndarray | ChunkedArray:
 
 def run(request: Request, x: jax.Array | np.ndarray | ChunkedArray) -> Any:
     """The product: of a ChunkedArray one of its type, of another array what its transform would be."""
-    refuse_manual_axes("a DFTMatrix was multiplied", "multiply outside of it, or use W.block(rows, columns)")
+    remedy = "multiply outside of it, or use W.block(rows, columns)"
+    refuse_manual_axes("a DFTMatrix was multiplied", f"every device sees its own chunk; {remedy}")
     result = run_request(request, x, donate=False)
     if not isinstance(x, ChunkedArray) or isinstance(result, type(x)):
         return result

@@ -18,13 +18,13 @@ from tpufft.kernels.product import EMULATED, PAIR
 from tpufft.layout import Layout
 from tpufft.matrix.operands import Matrix, as_operand_array, product_dtypes, resolved
 from tpufft.matrix.types import ColumnChunked, RowChunked
+from tpufft.meshes import refuse_manual_axes
 from tpufft.planning import (
     ProductPlan,
     ProductRequest,
     check_precision,
     check_schedule,
     product_spec,
-    refuse_manual_axes,
 )
 from tpufft.steps import Precision, Terms
 
@@ -174,7 +174,8 @@ def matmul_terms(a: tuple[int, ...], b: tuple[int, ...]) -> Terms:
 
 def product(arrays: tuple[Any, Any], terms: Terms, schedule: str, panel: int | None, precision: Precision) -> Product:
     """Multiply two arrays whose axes have letters."""
-    refuse_manual_axes("tpufft.matmul was called", "use jnp.matmul there, and lax.ppermute to pass chunks on")
+    remedy = "use jnp.matmul there, and lax.ppermute to pass chunks on"
+    refuse_manual_axes("tpufft.matmul was called", f"every device sees its own chunk; {remedy}")
     request, operands, kind = requested(arrays, terms, schedule, panel, precision)
     data = multiply(request, *(operand.entered() for operand in operands))
     return presented(data, request.c) if kind is None else kind(data, request.c)

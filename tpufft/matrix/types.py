@@ -7,14 +7,15 @@ from typing import Any, ClassVar, Self
 
 import jax
 import numpy as np
-from jax.sharding import AbstractMesh, Mesh
+from jax.sharding import Mesh
 from jax.typing import ArrayLike
 
 from tpufft.chunked import ChunkedArray, chunk
 from tpufft.errors import LayoutError
+from tpufft.execution import visible_layout
 from tpufft.layout import AxisNames, Layout, Spec, normalize_spec
 from tpufft.matrix.shards import joined, joined_layout, parted
-from tpufft.meshes import AnyMesh, context_mesh, default_mesh, visible_sharding
+from tpufft.meshes import AnyMesh, checked_mesh, context_mesh, default_mesh
 
 
 class _ChunkedMatrix(ChunkedArray):
@@ -192,7 +193,7 @@ class _ChunkedMatrix(ChunkedArray):
         True
         """
         where = context_mesh() if mesh is None else mesh
-        where = _checked_mesh(default_mesh() if where is None else where)
+        where = checked_mesh(default_mesh() if where is None else where)
         if not isinstance(where, Mesh):
             raise LayoutError("mesh names no devices to which arrays could belong; pass a jax.sharding.Mesh")
         vectors = bool(len(shards)) and np.ndim(shards[0]) == 1
@@ -343,25 +344,18 @@ def _shown_layout(x: Any) -> Layout | None:
     """The layout that an array shows."""
     if isinstance(x, ChunkedArray):
         return x.layout
-    visible = visible_sharding(x) if isinstance(x, jax.Array) else None
-    return None if visible is None else Layout.of(x.shape, x.dtype, visible.mesh, visible.spec)
+    return visible_layout(x) if isinstance(x, jax.Array) else None
 
 
 def _mesh_of(x: Any, mesh: AnyMesh | None) -> AnyMesh:
     """The devices that :func:`chunk` will take."""
     if mesh is not None:
-        return _checked_mesh(mesh)
+        return checked_mesh(mesh)
     shown = _shown_layout(x)
     if shown is not None:
         return shown.mesh
     context = context_mesh()
     return default_mesh() if context is None else context
-
-
-def _checked_mesh(mesh: Any) -> AnyMesh:
-    if not isinstance(mesh, Mesh | AbstractMesh):
-        raise TypeError(f"mesh={mesh!r} is no jax.sharding.Mesh; make one with jax.make_mesh((8,), ('x',))")
-    return mesh
 
 
 def _names(mesh: AnyMesh, axis_name: str | Sequence[str] | None) -> AxisNames:

@@ -16,7 +16,7 @@ from tpufft.planning.plan import Plan, make_plan
 from tpufft.planning.problem import Problem
 from tpufft.planning.products import ProductPlan, ProductRequest, check_schedule, product_spec
 from tpufft.planning.request import Request, layouts_of
-from tpufft.planning.running import refuse_manual_axes, run_request
+from tpufft.planning.running import run_request
 from tpufft.planning.verify import Check, Verification, verify
 from tpufft.planning.words import (
     METHODS,
@@ -56,7 +56,6 @@ __all__ = [
     "layouts_of",
     "make_plan",
     "product_spec",
-    "refuse_manual_axes",
     "run_request",
     "samples_problem",
     "shift_problem",

@@ -12,7 +12,6 @@ from jax.sharding import Sharding
 
 from tpufft import execution
 from tpufft.chunked import ChunkedArray
-from tpufft.errors import LayoutError
 from tpufft.layout import Layout
 from tpufft.planning.request import Request, layouts_of
 
@@ -70,18 +69,3 @@ def _concrete_layouts(
     request: Request, shape: tuple[int, ...], dtype: np.dtype, sharding: Sharding | None
 ) -> tuple[Layout, Layout]:
     return layouts_of(request, execution.layout_of(shape, dtype, sharding), False)
-
-
-def refuse_manual_axes(what: str, remedy: str) -> None:
-    """Refuse a call for global arrays inside somebody's ``shard_map``.
-
-    Raises
-    ------
-    LayoutError
-        That says what was done, and what to do there instead.
-    """
-    manual = jax.sharding.get_abstract_mesh().manual_axes
-    if manual:
-        raise LayoutError(
-            f"{what} in a shard_map over {tuple(manual)}, where every device sees its own chunk; {remedy}"
-        )

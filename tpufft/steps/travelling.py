@@ -43,6 +43,10 @@ class _Travelling(Contraction):
         del a, b
         return self.letter
 
+    def wire_bytes(self, a: Layout, b: Layout) -> int:
+        layout, axis = self.mover(a, b)
+        return super().wire_bytes(a, b) + (layout.parts[axis] - 1) * layout.chunk_bytes
+
 
 @dataclass(frozen=True)
 class RingProduct(_Travelling):
@@ -68,10 +72,6 @@ class RingProduct(_Travelling):
         layout, axis = self.mover(a, b)
         return panels(layout.chunk_shape[axis], self.panel)
 
-    def wire_bytes(self, a: Layout, b: Layout) -> int:
-        layout, axis = self.mover(a, b)
-        return super().wire_bytes(a, b) + (layout.parts[axis] - 1) * layout.chunk_bytes
-
     def collectives(self, a: Layout, b: Layout) -> Mapping[str, int]:
         layout, axis = self.mover(a, b)
         ways = sum(2 if self.both_ways and length > 1 else 1 for length in self.rounds(a, b))
@@ -87,8 +87,7 @@ class RingProduct(_Travelling):
         layout, axis = self.mover(a, b)
         ways = "both ways" if self.both_ways else "one way"
         how = "summed over" if self.letter in self.terms.contracted else "joined along"
-        rounds = self.rounds(a, b)
-        by = f" in {len(rounds)} panels" if len(rounds) > 1 else ""
+        by = _panels_text(self.rounds(a, b))
         return (
             f"ring      {self.terms}, chunks of {self.moving} go round {', '.join(layout.spec[axis])} {ways}{by}, "
             f"{how} {self.letter}{self._sum_text()}"
@@ -100,10 +99,6 @@ class GatheredProduct(_Travelling):
     """One operand is gathered whole on every device first; to be compared with."""
 
     schedule: ClassVar[str] = "gather"
-
-    def wire_bytes(self, a: Layout, b: Layout) -> int:
-        layout, axis = self.mover(a, b)
-        return super().wire_bytes(a, b) + (layout.parts[axis] - 1) * layout.chunk_bytes
 
     def collectives(self, a: Layout, b: Layout) -> Mapping[str, int]:
         return dict(Counter(super().collectives(a, b)) + Counter({"all-gather": 1}))
@@ -162,8 +157,7 @@ class ScatteredSum(_Scattering):
         return int(2 * a.device_count_along(self.names) * after.chunk_bytes * share)
 
     def describe(self, a: Layout, b: Layout) -> str:
-        rounds = self.rounds(a, b)
-        by = f" in {len(rounds)} panels" if len(rounds) > 1 else ""
+        by = _panels_text(self.rounds(a, b))
         return (
             f"reduce    {self.terms} of what is at hand, then sums over {', '.join(self.names)}{by} into chunks "
             f"along {self.target}{self._sum_text()}"
@@ -197,10 +191,13 @@ class RingSum(_Scattering):
         return 2 * after.chunk_bytes * max(self.rounds(a, b), default=1) // length
 
     def describe(self, a: Layout, b: Layout) -> str:
-        rounds = self.rounds(a, b)
-        by = f" in {len(rounds)} panels" if len(rounds) > 1 else ""
+        by = _panels_text(self.rounds(a, b))
         ways = "both ways" if self.both_ways else "one way"
         return (
             f"ring      {self.terms}, chunks of the product along {self.target} go round {', '.join(self.names)} {ways}"
             f"{by}{self._sum_text()}"
         )
+
+
+def _panels_text(rounds: list[int]) -> str:
+    return f" in {len(rounds)} panels" if len(rounds) > 1 else ""

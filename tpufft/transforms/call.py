@@ -14,12 +14,11 @@ from jax.typing import ArrayLike
 from tpufft.chunked import ChunkedArray
 from tpufft.errors import LayoutError
 from tpufft.layout import SpecLike, normalize_spec
-from tpufft.meshes import AnyMesh, context_mesh
+from tpufft.meshes import AnyMesh, checked_mesh, context_mesh, refuse_manual_axes
 from tpufft.planning import (
     Problem,
     Request,
     hankel_problem,
-    refuse_manual_axes,
     run_request,
     shift_problem,
     transform_problem,
@@ -91,10 +90,11 @@ def shift(name: str, x: Argument, mesh: Mesh | None, axes: int | Sequence[int] |
 
 def request(problem: Problem, mesh: AnyMesh | None, spec: SpecLike | None, out_spec: SpecLike | None) -> Request:
     """What the caller said of mesh and chunking, checked as far as no array is needed for it."""
-    if mesh is not None and not isinstance(mesh, Mesh | jax.sharding.AbstractMesh):
-        raise TypeError(f"mesh={mesh!r} is no jax.sharding.Mesh; make one with jax.make_mesh((8,), ('x',))")
+    if mesh is not None:
+        checked_mesh(mesh)
     context = context_mesh()
-    refuse_manual_axes(f"tpufft.{problem.name} was called", f"use tpufft.spmd.{problem.name}(chunk, axis_name, ...)")
+    remedy = f"use tpufft.spmd.{problem.name}(chunk, axis_name, ...)"
+    refuse_manual_axes(f"tpufft.{problem.name} was called", f"every device sees its own chunk; {remedy}")
     if spec is None and out_spec is None:
         return _plain_request(problem, mesh, context)
     if out_spec is not None and problem.order != "natural":
