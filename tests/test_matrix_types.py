@@ -15,10 +15,10 @@ from jax.sharding import PartitionSpec as P
 from tests.chunked_cases import KINDS, check_stored
 from tests.chunked_cases import poisoned as poisoned_array
 from tests.helpers import AUTO, check_value, collectives, compiled, context, counted_work, mesh_of, random
-from tpufft.chunked import ChunkedArray, chunk, chunks, vdot
+from tpufft.chunked import ChunkedArray, chunk, chunks, shards, vdot
 from tpufft.errors import LayoutError
 from tpufft.layout import Layout
-from tpufft.matrix import shards, types
+from tpufft.matrix import types
 from tpufft.matrix.types import ColumnChunked, RowChunked
 
 # Mesh, mesh axes, shape: even, uneven, with empty chunks, over two names, over one of two, a batch, one device.

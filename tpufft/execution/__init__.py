@@ -2,7 +2,8 @@
 
 from tpufft.execution.arguments import presented, run_stored
 from tpufft.execution.bilinear import multiply, product_p
-from tpufft.execution.dispatch import call, compiled_function, mesh_platform
+from tpufft.execution.dispatch import awaited, call, compiled_function, mesh_platform
+from tpufft.execution.mapping import mapped
 from tpufft.execution.operator import Bound, BoundProduct, Operator, layout_of, shown_layout, visible_layout
 from tpufft.execution.primitive import apply, enter, transform_p
 from tpufft.execution.rules import run
@@ -12,10 +13,12 @@ __all__ = [
     "BoundProduct",
     "Operator",
     "apply",
+    "awaited",
     "call",
     "compiled_function",
     "enter",
     "layout_of",
+    "mapped",
     "mesh_platform",
     "multiply",
     "presented",

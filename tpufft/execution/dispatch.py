@@ -8,10 +8,11 @@ run out of threads while each program waits for its other devices, which ends th
 from __future__ import annotations
 
 import functools
+import math
 import threading
 import warnings
 from collections.abc import Callable
-from contextlib import nullcontext
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -107,20 +108,28 @@ def _starter(
         for number, (sharding, layout) in enumerate(zip(shardings, bound.in_layouts, strict=True))
         if sharding is None or not sharding.is_equivalent_to(targets[number], layout.rank)
     ]
-    out = bound.out_layout
-    waits = out.device_count > 1 and mesh_platform(out.mesh) == "cpu"
-    if waits:
-        _warn_of_deadlock(out.device_count)
+    run = awaited(function, bound.out_layout.mesh)
+    if not moved:
+        return run
 
     def start(*arrays: jax.Array) -> jax.Array:
-        if moved:
-            ready = list(arrays)
-            for number in moved:
-                ready[number] = jax.device_put(arrays[number], targets[number])
-            arrays = tuple(ready)
-        with _ONE_AT_A_TIME if waits else nullcontext():
-            y = function(*arrays)
-            return y.block_until_ready() if waits else y
+        ready = list(arrays)
+        for number in moved:
+            ready[number] = jax.device_put(arrays[number], targets[number])
+        return run(*ready)
+
+    return start
+
+
+def awaited(function: Callable[..., Any], mesh: AnyMesh) -> Callable[..., Any]:
+    """A compiled program as it is started: on several CPU devices one at a time, and waited for."""
+    if math.prod(mesh.shape.values()) == 1 or mesh_platform(mesh) != "cpu":
+        return function
+    _warn_of_deadlock(math.prod(mesh.shape.values()))
+
+    def start(*arrays: Any) -> Any:
+        with _ONE_AT_A_TIME:
+            return jax.block_until_ready(function(*arrays))
 
     return start
 

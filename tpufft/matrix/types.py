@@ -11,10 +11,10 @@ from jax.sharding import Mesh
 from jax.typing import ArrayLike
 
 from tpufft.chunked import ChunkedArray, chunk
+from tpufft.chunked.shards import joined, joined_layout, parted
 from tpufft.errors import LayoutError
 from tpufft.execution import visible_layout
 from tpufft.layout import AxisNames, Layout, Spec, normalize_spec
-from tpufft.matrix.shards import joined, joined_layout, parted
 from tpufft.meshes import AnyMesh, checked_mesh, context_mesh, default_mesh
 
 
