@@ -101,10 +101,10 @@ UNEVEN = {
 }
 
 
-def some(names: Iterable[str], kept: Callable[[int, str], bool] = lambda number, _: number % 3 == 0) -> list[Any]:
+def some(names: Iterable[Any], kept: Callable[[int, Any], bool] = lambda number, _: number % 3 == 0) -> list[Any]:
     """Names of cases for ``parametrize``: all of them in ``make test-long``, those that are `kept` always."""
     return [
-        pytest.param(name, marks=() if kept(number, name) else pytest.mark.long, id=name)
+        pytest.param(name, marks=() if kept(number, name) else pytest.mark.long, id=str(name))
         for number, name in enumerate(names)
     ]
 

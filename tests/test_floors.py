@@ -219,7 +219,8 @@ def test_import_brings_no_extra(tmp_path: Path) -> None:
 def _public() -> dict[str, object]:
     names = {f"tpufft.{name}": getattr(tpufft, name) for name in tpufft.__all__}
     spmd = {f"tpufft.spmd.{name}": getattr(tpufft.spmd, name) for name in tpufft.spmd.__all__}
-    return names | spmd
+    comm = {f"tpufft.comm.{name}": getattr(tpufft.comm, name) for name in tpufft.comm.__all__}
+    return names | spmd | comm
 
 
 FUNCTIONS = {name: item for name, item in _public().items() if inspect.isfunction(item)}

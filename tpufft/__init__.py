@@ -4,7 +4,7 @@
 same chunking; nothing is gathered. ``tpufft.plan`` shows what will be done.
 """
 
-from tpufft import spmd
+from tpufft import comm, spmd
 from tpufft.chunked import ChunkedArray, chunk
 from tpufft.cluster import virtual_devices
 from tpufft.errors import FileFormatError, LayoutError, MissingExtraError
@@ -50,6 +50,7 @@ from tpufft.transforms import (
     rfftfreq,
     rfftn,
 )
+from tpufft.views import global_view, halo_exchange, local_view, map_chunks, prolong, repeat, restrict
 
 __version__ = "0.1.0"
 
@@ -66,6 +67,7 @@ __all__ = [
     "RowChunked",
     "Verification",
     "chunk",
+    "comm",
     "dct",
     "dctn",
     "dft_matrix",
@@ -78,6 +80,8 @@ __all__ = [
     "fftn",
     "fftshift",
     "fht",
+    "global_view",
+    "halo_exchange",
     "hfft",
     "hfft2",
     "hfftn",
@@ -97,6 +101,8 @@ __all__ = [
     "irfft2",
     "irfftn",
     "load",
+    "local_view",
+    "map_chunks",
     "matmul",
     "next_fast_len",
     "on",
@@ -104,6 +110,9 @@ __all__ = [
     "plan_einsum",
     "plan_matmul",
     "prev_fast_len",
+    "prolong",
+    "repeat",
+    "restrict",
     "rfft",
     "rfft2",
     "rfftfreq",

@@ -3,6 +3,7 @@
 from tpufft.collectives.copy import assemble, copy_fragments
 from tpufft.collectives.exchange import exchange
 from tpufft.collectives.extremes import extreme
+from tpufft.collectives.halo import Line, widened
 from tpufft.collectives.prefix import prefix_fold, tree_fold
 from tpufft.collectives.ring import ring_fold, ring_product, ring_sum
 from tpufft.collectives.rooted import from_one
@@ -12,6 +13,7 @@ from tpufft.collectives.varying import make_varying, varying_axes
 from tpufft.collectives.wire import axis_name, permute, send_whole
 
 __all__ = [
+    "Line",
     "all_rows",
     "assemble",
     "axis_name",
@@ -30,4 +32,5 @@ __all__ = [
     "torus_fold",
     "tree_fold",
     "varying_axes",
+    "widened",
 ]

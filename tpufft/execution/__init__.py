@@ -3,7 +3,8 @@
 from tpufft.execution.arguments import presented, run_stored
 from tpufft.execution.bilinear import multiply, product_p
 from tpufft.execution.dispatch import awaited, call, compiled_function, mesh_platform
-from tpufft.execution.mapping import mapped
+from tpufft.execution.fixed import Fixed, run_fixed
+from tpufft.execution.mapping import map_chunks, mapped
 from tpufft.execution.operator import Bound, BoundProduct, Operator, layout_of, shown_layout, visible_layout
 from tpufft.execution.primitive import apply, enter, transform_p
 from tpufft.execution.rules import run
@@ -11,6 +12,7 @@ from tpufft.execution.rules import run
 __all__ = [
     "Bound",
     "BoundProduct",
+    "Fixed",
     "Operator",
     "apply",
     "awaited",
@@ -18,12 +20,14 @@ __all__ = [
     "compiled_function",
     "enter",
     "layout_of",
+    "map_chunks",
     "mapped",
     "mesh_platform",
     "multiply",
     "presented",
     "product_p",
     "run",
+    "run_fixed",
     "run_stored",
     "shown_layout",
     "transform_p",

@@ -111,6 +111,10 @@ class Operator(Protocol):
         """The same map on arrays with one more axis, split over `names` (None: as the array shows)."""
         ...
 
+    def batch_axis(self, axis: int) -> int:
+        """Where an axis that is put in front of `axis` of the argument stands in the result."""
+        ...
+
 
 def visible_layout(x: jax.Array | ShapedArray) -> Layout | None:
     """The layout that an array shows: a concrete array's sharding, or a tracer's type on an Explicit mesh."""

@@ -86,7 +86,7 @@ def _batch(axis_data: Any, args: Any, dims: Any, *, operator: Operator) -> tuple
     (x,), (dim,) = args, dims
     if dim is None:
         return apply(operator, x), None
-    return apply(operator.batched(dim, x.shape[dim], spmd_names(axis_data)), x), dim
+    return apply(operator.batched(dim, x.shape[dim], spmd_names(axis_data)), x), operator.batch_axis(dim)
 
 
 def spmd_names(axis_data: Any) -> AxisNames | None:

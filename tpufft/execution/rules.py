@@ -15,13 +15,16 @@ from tpufft.collectives import assemble, axis_name, copy_fragments, exchange
 from tpufft.execution.block_row import ring_dft
 from tpufft.execution.chirp import chirp_kernel
 from tpufft.execution.halves import collect, fold, spread, unfold
+from tpufft.execution.neighbours import FORWARD, adjoint
 from tpufft.execution.samples import nonuniform
 from tpufft.kernels import KERNELS, real, tables, trig, twiddle
 from tpufft.layout import Layout
 from tpufft.steps import (
+    Adjoint,
     AsComplex,
     AsReal,
     ChirpSpectrum,
+    CloseChunks,
     Collect,
     Copy,
     Deinterleave,
@@ -35,6 +38,7 @@ from tpufft.steps import (
     LocalTrig,
     Merge,
     Nonuniform,
+    OpenChunks,
     Pad,
     Part,
     Program,
@@ -166,6 +170,14 @@ def _reshape(step: Split | Merge, layout: Layout, chunk: jax.Array, platform: st
     return chunk.reshape(step.after(layout).chunk_shape)
 
 
+def _open_chunks(step: OpenChunks, layout: Layout, chunk: jax.Array, platform: str) -> jax.Array:
+    return jnp.expand_dims(chunk, step.target)
+
+
+def _close_chunks(step: CloseChunks, layout: Layout, chunk: jax.Array, platform: str) -> jax.Array:
+    return jnp.squeeze(chunk, step.target)
+
+
 def _interleave(step: Interleave, layout: Layout, chunk: jax.Array, platform: str) -> jax.Array:
     return chunk.swapaxes(step.axis, step.axis + 1).reshape(step.after(layout).chunk_shape)
 
@@ -267,6 +279,8 @@ _RULES: Mapping[type[Step], Callable[[Any, Layout, jax.Array, str], jax.Array]] 
         Rearrange: _rearrange,
         Split: _reshape,
         Merge: _reshape,
+        OpenChunks: _open_chunks,
+        CloseChunks: _close_chunks,
         Interleave: _interleave,
         Deinterleave: _deinterleave,
         Widen: _widen,
@@ -277,5 +291,7 @@ _RULES: Mapping[type[Step], Callable[[Any, Layout, jax.Array, str], jax.Array]] 
         Fold: fold,
         Collect: collect,
         Spread: spread,
+        Adjoint: adjoint,
+        **FORWARD,
     }
 )

@@ -81,6 +81,10 @@ class Cuts:
         bound = _bound(layout, self.cuts)
         return bound.transposed() if self.is_transposed else bound
 
+    def batch_axis(self, axis: int) -> int:
+        """Cuts keep the order of axes."""
+        return axis
+
     def batched(self, axis: int, size: int, names: AxisNames | None) -> Cuts:
         """The same map on arrays with one more axis."""
         moved = tuple(each + (each >= axis) for each in self.open_axes)

@@ -315,6 +315,9 @@ class _Fixed:
     def transposed(self) -> _Fixed:
         return _Fixed(self.plan, not self.is_transposed)
 
+    def batch_axis(self, axis: int) -> int:
+        return axis
+
     def batched(self, axis: int, size: int, names: tuple[str, ...] | None) -> Request:
         plan = self.plan
         side = plan.in_layout if plan.problem.spec_is_of_input else plan.out_layout

@@ -88,6 +88,10 @@ class Request:
             out_spec=widened(self.out_spec),
         )
 
+    def batch_axis(self, axis: int) -> int:
+        """Transforms keep the order of axes."""
+        return axis
+
     def located(self, visible: Layout | None) -> Request:
         """The same map with mesh and chunking of the argument remembered."""
         if visible is None:

@@ -12,18 +12,23 @@ from tpufft.steps.core import Precision, Program, Step, complex_dtype, dft_flops
 from tpufft.steps.dft import Local, Ring, Twiddle
 from tpufft.steps.diagonal import ChirpSpectrum, Diagonal
 from tpufft.steps.moves import Deinterleave, Exchange, Interleave, Merge, Pad, Part, Split, Trim
+from tpufft.steps.neighbours import MODES, Adjoint, Halo, Neighbourly, Prolong, Repeat
 from tpufft.steps.real import AsComplex, AsReal, LocalReal, LocalTrig, RealPart, Widen, half
 from tpufft.steps.samples import Nonuniform, Points
 from tpufft.steps.spectrum import Collect, Fold, Spread, Unfold
 from tpufft.steps.summa import Summa, skew_permutes, summa_blocks
 from tpufft.steps.tables import Chirp, Ends, Hankel, Phase, Power, Signs, Table
 from tpufft.steps.travelling import GatheredProduct, RingProduct, RingSum, ScatteredSum
+from tpufft.steps.views import CloseChunks, OpenChunks, beside
 
 __all__ = [
+    "MODES",
+    "Adjoint",
     "AsComplex",
     "AsReal",
     "Chirp",
     "ChirpSpectrum",
+    "CloseChunks",
     "Collect",
     "Contraction",
     "Copy",
@@ -34,6 +39,7 @@ __all__ = [
     "Fold",
     "Fragment",
     "GatheredProduct",
+    "Halo",
     "Hankel",
     "Interleave",
     "Local",
@@ -41,7 +47,9 @@ __all__ = [
     "LocalReal",
     "LocalTrig",
     "Merge",
+    "Neighbourly",
     "Nonuniform",
+    "OpenChunks",
     "Pad",
     "Part",
     "Phase",
@@ -51,8 +59,10 @@ __all__ = [
     "Precision",
     "ProductProgram",
     "Program",
+    "Prolong",
     "RealPart",
     "Rearrange",
+    "Repeat",
     "Resize",
     "Ring",
     "RingProduct",
@@ -70,6 +80,7 @@ __all__ = [
     "Twiddle",
     "Unfold",
     "Widen",
+    "beside",
     "complex_dtype",
     "crossing",
     "dft_flops",
