@@ -369,3 +369,32 @@ def test_a_square_matrix_of_four_chunks_times_a_portrait_one() -> None:
     blocks, parts = x.reshape(4, 16, 4, 16).swapaxes(1, 2), y.reshape(4, 16, 8)
     phases = sum(np.stack([blocks[p, (p + q) % 4] @ parts[(p + q) % 4] for p in range(4)]) for q in range(4))
     np.testing.assert_allclose((a @ b).to_numpy().reshape(4, 16, 8), phases, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda a, w: tpufft.matmul([a, a], a.T), "a is a list of chunked arrays, which would be gathered"),
+        (lambda a, w: tpufft.plan_matmul((a, a), (a.T, a.T)), "a is a tuple; plans are of arrays"),
+        (lambda a, w: tpufft.einsum("ij,jk->ik", (a, a), a.T), "a is a tuple of chunked arrays"),
+        (lambda a, w: tpufft.einsum("ij,jk->ik", w, a), "only @ and matmul multiply unmade"),
+        (lambda a, w: tpufft.plan_matmul(w, a), "only @ and matmul multiply unmade"),
+        (lambda a, w: tpufft.matmul(w, a, schedule="ring"), "a plan of its own"),
+        (
+            lambda a, w: tpufft.matmul(a.astype("float16"), a.T.astype("float16"), precision="float64_emulated"),
+            "float32 and above; these are float16, float16",
+        ),
+        (lambda a, w: tpufft.RowChunked.from_shards(None, a.mesh), "shards=None is no sequence"),
+        (lambda a, w: tpufft.RowChunked.from_shards([1.0] * 8, a.mesh), "the entry 1.0, which is no array"),
+    ],
+)
+def test_what_would_be_gathered_or_guessed_is_refused(call: Any, says: str) -> None:
+    a = tpufft.RowChunked.from_array(np.ones((16, 16), np.float32), mesh_of("x8"))
+    with pytest.raises((TypeError, ValueError), match=says):
+        call(a, tpufft.dft_matrix(16, dtype="complex64"))
+
+
+def test_matmul_of_a_dft_matrix_is_the_lazy_product() -> None:
+    x = tpufft.RowChunked.from_array(np.eye(16, 3, dtype="complex64"), mesh_of("x8"))
+    w = tpufft.dft_matrix(16, dtype="complex64")
+    np.testing.assert_array_equal(tpufft.matmul(w, x).to_numpy(), (w @ x).to_numpy())

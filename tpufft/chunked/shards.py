@@ -26,6 +26,9 @@ def joined_layout(shards: Sequence[Any], mesh: Mesh, names: AxisNames, axis: int
         For arrays of different dtypes, or traced ones.
     """
     count = int(np.prod([mesh.shape[name] for name in names]))
+    wrong = next((shard for shard in shards if not hasattr(shard, "shape") or not hasattr(shard, "dtype")), None)
+    if wrong is not None:
+        raise TypeError(f"shards has the entry {wrong!r}, which is no array; one array for each device")
     if any(isinstance(shard, Tracer) for shard in shards):
         raise TypeError("shards are traced, so that they have no devices; call from_shards outside of jit")
     if len(shards) != count:
@@ -64,6 +67,10 @@ def joined(shards: Sequence[Any], layout: Layout, axis: int) -> jax.Array:
     for device in sharding.addressable_devices:
         # What lies on another device is brought here; what is here stays.
         shard = jax.device_put(shards[places[device]], device)
+        if isinstance(shard, Tracer):
+            raise TypeError(
+                "a list of arrays is joined under jit, where they are on no device; join them outside of it"
+            )
         missing = length - shard.shape[axis]
         if missing:
             with _alone(device):
@@ -96,6 +103,35 @@ def parted(data: jax.Array, layout: Layout, axis: int) -> list[jax.Array]:
                 shard = jax.lax.slice_in_dim(shard, 0, valid, axis=axis)
         shards.append(shard)
     return shards
+
+
+def per_device(data: jax.Array, mesh: Mesh, layout: Layout | None = None) -> list[jax.Array]:
+    """What every device of a mesh holds, in the mesh's order, however the array is split; nothing moves.
+
+    Parameters
+    ----------
+    data : jax.Array
+        Spread over the mesh. Of a job of several processes, each gets what its own devices hold.
+    mesh : Mesh
+        The devices.
+    layout : Layout, optional
+        Where there is padding behind the array's end, which is cut off; that is a copy of the chunks it concerns.
+    """
+    held = {shard.device: shard.data for shard in data.addressable_shards}
+    found = []
+    for index in np.ndindex(mesh.devices.shape):
+        device = mesh.devices[index]
+        if device not in held:
+            continue
+        chunk = held[device]
+        if layout is not None and not layout.is_even:
+            slices = layout.chunk_slices(dict(zip(mesh.axis_names, index, strict=True)))
+            valid = [piece.stop - piece.start for piece in slices]
+            if valid != list(chunk.shape):
+                with _alone(device):
+                    chunk = jax.lax.slice(chunk, [0] * chunk.ndim, valid)
+        found.append(chunk)
+    return found
 
 
 def _alone(device: Any) -> Any:

@@ -59,6 +59,16 @@ def as_operand_array(x: Any, name: str) -> jax.Array | np.ndarray | ChunkedArray
     OverflowError
         For integers that JAX, without 64-bit types, would cut.
     """
+    if isinstance(x, tuple | list) and any(hasattr(part, "layout") for part in jax.tree.leaves(x, is_leaf=_is_chunked)):
+        raise TypeError(
+            f"{name} is a {type(x).__name__} of chunked arrays, which would be gathered; multiply them one by one, or "
+            "give a pair (high, low) to matmul with precision='float64_emulated'"
+        )
+    if hasattr(x, "block"):  # of dft_matrix: lazy
+        raise TypeError(
+            f"{name} is {x!r}, which only @ and matmul multiply unmade; use W @ x or x @ W, "
+            "W.plan(x.shape) for its plan, or numpy.asarray(W)"
+        )
     array = x if isinstance(x, jax.Array | ChunkedArray) else np.asarray(x)
     dtype = np.dtype(array.dtype)
     if dtype.kind not in "biufc" and not jnp.issubdtype(dtype, jnp.number):
@@ -83,9 +93,18 @@ def as_operand_array(x: Any, name: str) -> jax.Array | np.ndarray | ChunkedArray
     return array
 
 
+def _is_chunked(x: Any) -> bool:
+    return isinstance(x, ChunkedArray)
+
+
 def product_dtypes(a: Any, b: Any, *, emulated: bool) -> tuple[np.dtype, np.dtype, np.dtype]:
     """In which dtype each operand is multiplied, and the product's; a real operand of a complex one stays real."""
     both = np.dtype(jnp.result_type(a.dtype, b.dtype))
+    if emulated and both.itemsize < 4:
+        raise TypeError(
+            f"precision='float64_emulated' is for operands of float32 and above; these are {a.dtype}, {b.dtype}: use "
+            ".astype('float32')"
+        )
     if emulated and not jnp.issubdtype(both, jnp.inexact):
         raise TypeError(f"precision='float64_emulated' is for floating-point operands; these are {a.dtype}, {b.dtype}")
     if both.kind != "c":

@@ -16,6 +16,7 @@ from tpufft.errors import LayoutError
 from tpufft.execution import multiply, presented
 from tpufft.kernels.product import EMULATED, PAIR
 from tpufft.layout import Layout
+from tpufft.matrix.dft_operand import DFTMatrix
 from tpufft.matrix.operands import Matrix, as_operand_array, product_dtypes, resolved
 from tpufft.matrix.types import ColumnChunked, RowChunked
 from tpufft.meshes import refuse_manual_axes
@@ -105,6 +106,13 @@ def matmul(
     >>> (a @ np.ones((3, 2))).to_numpy().tolist()
     [[3.0, 3.0], [12.0, 12.0], [21.0, 21.0], [30.0, 30.0]]
     """
+    if isinstance(a, DFTMatrix) or isinstance(b, DFTMatrix):
+        if schedule != "auto" or panel is not None or precision is not None:
+            raise ValueError(
+                f"schedule={schedule!r}, panel={panel}, precision={precision!r} with a DFT matrix, whose transform has "
+                "a plan of its own; leave them out, or use W.apply(x, precision=...)"
+            )
+        return a @ b  # type: ignore[operator]
     if isinstance(a, tuple) or isinstance(b, tuple):
         return _of_pairs(a, b, schedule, panel, precision)
     arrays = (as_operand_array(a, "a"), as_operand_array(b, "b"))
@@ -145,6 +153,12 @@ def plan_matmul(
     >>> tpufft.plan_matmul(a, a, schedule="ring").out_layout == a.layout
     True
     """
+    for name, x in (("a", a), ("b", b)):
+        if isinstance(x, tuple):
+            raise TypeError(
+                f"{name} is a tuple; plans are of arrays: give plan_matmul the first parts of pairs (high, low), whose "
+                "product moves as that of these, twice the bytes"
+            )
     arrays = (as_operand_array(a, "a"), as_operand_array(b, "b"))
     request, _, _ = requested(arrays, matmul_terms(arrays[0].shape, arrays[1].shape), schedule, panel, precision)
     return ProductPlan(request)

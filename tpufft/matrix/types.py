@@ -196,6 +196,8 @@ class _ChunkedMatrix(ChunkedArray):
         where = checked_mesh(default_mesh() if where is None else where)
         if not isinstance(where, Mesh):
             raise LayoutError("mesh names no devices to which arrays could belong; pass a jax.sharding.Mesh")
+        if not isinstance(shards, Sequence):
+            raise TypeError(f"shards={shards!r} is no sequence of arrays, one for each device")
         vectors = bool(len(shards)) and np.ndim(shards[0]) == 1
         layout = joined_layout(list(shards), where, _names(where, axis_name), -1 if vectors else cls._axis)
         cls._check_rank(layout.rank, layout.shape)
