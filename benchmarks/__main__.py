@@ -10,14 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from benchmarks import accuracy, compilation, overhead, products, real, speed, store
+from benchmarks import accuracy, compilation, dispatch, overhead, products, real, speed, store
 from benchmarks.cases import CASES, DEVICES, QUICK_CASES, Case
 from benchmarks.contestants import CONTESTANTS, contestant_class
 from benchmarks.environment import ENVIRONMENTS
 from benchmarks.report import markdown
 from benchmarks.turns import Turns
 
-MEASURES = ("speed", "real", "products", "compilation", "accuracy", "overhead")
+MEASURES = ("speed", "real", "products", "compilation", "accuracy", "overhead", "dispatch")
 
 Kind = TypeVar("Kind", bound=Turns)
 
@@ -123,6 +123,10 @@ def _jobs(options: argparse.Namespace) -> list[Callable[[Callable[[str], None]],
     if "overhead" in wanted:
         calls = _overhead_options(options)
         jobs.append(lambda say: overhead.measure(calls, say))
+    if "dispatch" in wanted:
+        mapped = dispatch.QUICK if options.quick else dispatch.Options()
+        mapped = replace(mapped, devices=_devices(options) or mapped.devices)
+        jobs.append(lambda say: dispatch.measure(mapped, say))
     return jobs
 
 

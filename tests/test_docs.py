@@ -36,7 +36,7 @@ def failures(tmp_path_factory):
         [sys.executable, ROOT / "docs" / "examples.py", "--json", report],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
         env=environment(),
         check=False,
     )

@@ -179,3 +179,27 @@ def test_without_mpi4py_the_import_says_what_to_install():
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, env=environment, check=False
     )
     assert done.stdout == "tpufft.comm.mpi needs the extra 'mpi': pip install 'tpufft[mpi]'\n", done.stderr
+
+
+EXAMPLES = """
+import doctest, importlib, pkgutil
+import tpufft.comm.mpi as package
+runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+for found in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
+    for test in doctest.DocTestFinder(exclude_empty=True).find(importlib.import_module(found.name)):
+        runner.run(test)
+raise SystemExit(runner.failures or not runner.tries)
+"""
+
+
+@needs_mpi
+def test_examples_of_the_docstrings_in_a_process_of_its_own() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", EXAMPLES],
+        env=os.environ | {"JAX_PLATFORMS": "cpu", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -82,6 +82,12 @@ def test_one_face_travels() -> None:
         assert compiled(lambda x, fn=fn: fn(x, 0, mesh, spec=case.spec), array)[1] == {"collective-permute": 1}
 
 
+def test_what_was_whole_comes_back_as_an_array() -> None:
+    got = tpufft.restrict(np.arange(8.0), 0)
+    assert isinstance(got, jax.Array)
+    np.testing.assert_allclose(got, restricted(np.arange(8.0), 0, "wrap"))
+
+
 def test_integers_are_interpolated_as_real_numbers() -> None:
     got = tpufft.prolong(put(np.arange(8), Case("x8", P("x"), (8,))), 0, mode="edge")
     np.testing.assert_array_equal(got, np.append(np.arange(15) / 2, 7.0))

@@ -10,6 +10,7 @@ from tpufft.cluster import virtual_devices
 from tpufft.errors import FileFormatError, LayoutError, MissingExtraError
 from tpufft.jobs import load, save
 from tpufft.layout import Layout
+from tpufft.mapping import num_shards, shard, shards, smap, unshard
 from tpufft.matrix import ColumnChunked, DFTMatrix, RowChunked, dft_matrix, einsum, matmul, plan_einsum, plan_matmul
 from tpufft.namespace import on
 from tpufft.planning import Plan, ProductPlan, Verification, verify
@@ -105,6 +106,7 @@ __all__ = [
     "map_chunks",
     "matmul",
     "next_fast_len",
+    "num_shards",
     "on",
     "plan",
     "plan_einsum",
@@ -118,7 +120,11 @@ __all__ = [
     "rfftfreq",
     "rfftn",
     "save",
+    "shard",
+    "shards",
+    "smap",
     "spmd",
+    "unshard",
     "verify",
     "virtual_devices",
 ]

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 #: Names a worker takes beside the contestants.
-PROBES = ("accuracy-probe", "compilation-probe", "overhead-probe", "products-probe", "scipy-accuracy-probe")
+PROBES = (
+    "accuracy-probe",
+    "compilation-probe",
+    "dispatch-probe",
+    "overhead-probe",
+    "products-probe",
+    "scipy-accuracy-probe",
+)
 
 
 def probe(name: str, devices: int) -> Any:
@@ -22,6 +29,10 @@ def probe(name: str, devices: int) -> Any:
         from benchmarks.probes.compilation import Compilation
 
         return Compilation(devices)
+    if name == "dispatch-probe":
+        from benchmarks.probes.dispatch import Dispatch
+
+        return Dispatch(devices)
     if name == "products-probe":
         from benchmarks.probes.products import Products
 

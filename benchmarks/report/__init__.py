@@ -6,6 +6,7 @@ from typing import Any
 
 from benchmarks.report.accuracy import accuracy_section
 from benchmarks.report.compilation import compilation_section
+from benchmarks.report.dispatch import dispatch_section
 from benchmarks.report.overhead import overhead_section
 from benchmarks.report.products import products_section
 from benchmarks.report.real import real_section
@@ -43,7 +44,12 @@ def _section(raw: dict[str, Any]) -> str:
         return real_section(raw)
     if raw["kind"].startswith("products-"):
         return products_section(raw)
-    sections = {"accuracy": accuracy_section, "compilation": compilation_section, "overhead": overhead_section}
+    sections = {
+        "accuracy": accuracy_section,
+        "compilation": compilation_section,
+        "overhead": overhead_section,
+        "dispatch": dispatch_section,
+    }
     if raw["kind"] not in sections:
         known = ", ".join(("speed-*", "real-*", "products-*", *sections))
         raise ValueError(f"raw results of kind {raw['kind']!r} have no report; kinds are {known}")

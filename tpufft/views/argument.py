@@ -42,7 +42,13 @@ def as_array(x: Any) -> jax.Array | np.ndarray | ChunkedArray:
 
 
 def layout_of_argument(
-    name: str, x: Any, mesh: AnyMesh | None, spec: SpecLike | None, *, guesses: bool = True
+    name: str,
+    x: Any,
+    mesh: AnyMesh | None,
+    spec: SpecLike | None,
+    *,
+    guesses: bool = True,
+    result: tuple[int, ...] | None = None,
 ) -> Layout:
     """Mesh, chunking and padding of an argument: as it shows, as the caller says, or row-chunked.
 
@@ -56,6 +62,8 @@ def layout_of_argument(
         As the caller gave them.
     guesses : bool
         Whether a value of a jitted program whose chunking does not show is taken for row-chunked.
+    result : tuple of int, optional
+        The result's shape, where that may fail to divide though the argument's does.
 
     Raises
     ------
@@ -86,7 +94,8 @@ def layout_of_argument(
         where = default_mesh()
     layout = Layout.of(x.shape, dtype, where, spec)
     # What was whole stays whole where it does not divide.
-    return layout if spec is not None or staged or layout.is_even else Layout.of(x.shape, dtype, where, ())
+    divides = layout.is_even and (result is None or Layout.of(result, dtype, where).is_even)
+    return layout if spec is not None or staged or divides else Layout.of(x.shape, dtype, where, ())
 
 
 def checked_axis(axis: Any, rank: int) -> int:

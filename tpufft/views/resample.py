@@ -176,12 +176,12 @@ def restrict(
     [1.0, 2.0, 4.0, 5.0]
     """
     array, place = as_array(x), checked_axis(axis, np.ndim(x))
-    layout = _inexact(layout_of_argument("restrict", array, mesh, spec))
-    size = layout.shape[place]
+    size = array.shape[place]
+    shape = (*array.shape[:place], size // 2, *array.shape[place + 1 :])
+    layout = _inexact(layout_of_argument("restrict", array, mesh, spec, result=shape))
     if size % 2:
         raise LayoutError(f"axis {place} of x has {size} points; restrict takes an even number")
     check_cells(size // 2, 0, 1, checked_mode(mode), place)
-    shape = (*layout.shape[:place], size // 2, *layout.shape[place + 1 :])
     coarse = Layout.of(shape, layout.dtype, layout.mesh, layout.spec)
     back = Program(coarse, _least(Prolong(place, mode, 0.5), coarse)).transposed()
     return run_fixed(back.steps, _as_inexact(array, layout), layout)
