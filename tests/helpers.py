@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
+import signal
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -287,6 +290,27 @@ def compiled(function: Callable[..., Any], *args: Any) -> tuple[Callable[..., An
 def collectives(function: Callable[..., Any], *args: Any) -> dict[str, int]:
     """The collectives that a jitted function executes on these arguments."""
     return compiled(function, *args)[1]
+
+
+def communicated(command: Sequence[str], environment: Mapping[str, str], limit: float) -> tuple[int, str, str]:
+    """Exit status, output and error of a program of any number of processes; past the limit all are killed."""
+    process = subprocess.Popen(
+        command,
+        env=dict(environment),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        out, error = process.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        # A process that hangs in a collective ignores everything milder.
+        os.killpg(process.pid, signal.SIGKILL)
+        out, error = process.communicate()
+        pytest.fail(f"{command[-1][:200]!r} did not end within {limit} s; it printed {out!r} {error[-2000:]!r}")
+    return process.returncode, out, error
 
 
 @contextmanager

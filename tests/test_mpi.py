@@ -6,7 +6,6 @@ import importlib.util
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -14,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from helpers import communicated
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = ROOT / "tests" / "mpi_programs"
@@ -57,22 +57,8 @@ def mpirun(processes: int, program: str, *words: str, limit: float, **variables:
     }
     command = [str(MPIRUN), "-n", str(processes), sys.executable, "-m", "mpi4py", str(PROGRAMS / program), *words]
     start = time.monotonic()
-    job = subprocess.Popen(
-        command,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        out, error = job.communicate(timeout=limit)
-    except subprocess.TimeoutExpired:
-        os.killpg(job.pid, signal.SIGKILL)
-        out, error = job.communicate()
-        pytest.fail(f"{program} {words} did not end within {limit} s\n{out}\n{error}")
-    return Ended(job.returncode, out, error, time.monotonic() - start)
+    code, out, error = communicated(command, environment, limit)
+    return Ended(code, out, error, time.monotonic() - start)
 
 
 @pytest.fixture(scope="module", params=(2, 4), ids="{} processes".format)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
 import sys
 import textwrap
 from pathlib import Path
 
 import jaxlib.version
 import pytest
+from helpers import communicated
 
 import tpufft
 
@@ -57,23 +56,9 @@ def run(*parts: str, forced: bool) -> list[str]:
     environment |= {"PYTHONPATH": str(Path(tpufft.__file__).parent.parent), "JAX_PLATFORMS": "cpu"}
     if forced:
         environment["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
-    code = "\n".join(textwrap.dedent(part) for part in (PRELUDE, *parts))
-    process = subprocess.Popen(
-        [sys.executable, "-c", code],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        out, error = process.communicate(timeout=LIMIT)
-    except subprocess.TimeoutExpired:
-        # A process that hangs in a collective ignores everything milder.
-        os.killpg(process.pid, signal.SIGKILL)
-        out, error = process.communicate()
-        pytest.fail(f"the loop hung; it printed {out!r} {error[-2000:]!r}")
-    assert process.returncode == 0, error[-2000:]
+    program = "\n".join(textwrap.dedent(part) for part in (PRELUDE, *parts))
+    code, out, error = communicated([sys.executable, "-c", program], environment, LIMIT)
+    assert code == 0, error[-2000:]
     return out.splitlines()
 
 

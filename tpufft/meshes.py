@@ -30,6 +30,24 @@ def context_mesh() -> AnyMesh | None:
         return abstract
 
 
+def usual_mesh(what: str, context: AnyMesh | None, *, is_traced: bool) -> AnyMesh:
+    """The mesh where neither a caller nor an array names one: that around the call, else all devices.
+
+    Raises
+    ------
+    LayoutError
+        Under tracing with several devices: where the array is, does not show.
+    """
+    if context is not None:
+        return context
+    if is_traced and jax.device_count() > 1:
+        raise LayoutError(
+            f"{what} was called under jit, where the array's own sharding does not show: pass mesh= (and spec=), or "
+            "use jax.set_mesh"
+        )
+    return default_mesh()
+
+
 def visible_sharding(x: Any) -> NamedSharding | None:
     """Mesh and spec that an array shows: a concrete one by its sharding, a tracer by its type on an Explicit mesh."""
     if isinstance(x, Tracer | ShapedArray):

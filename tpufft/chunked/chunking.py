@@ -18,9 +18,9 @@ from tpufft.meshes import (
     check_same_devices,
     checked_mesh,
     context_mesh,
-    default_mesh,
     refuse_manual_axes,
     same_devices,
+    usual_mesh,
     visible_sharding,
 )
 
@@ -73,14 +73,25 @@ def chunk(x: ArrayLike | ChunkedArray, mesh: AnyMesh | None = None, spec: SpecLi
     if isinstance(x, ChunkedArray):
         return _rechunked(x, mesh, spec)
     array: Any = x if isinstance(x, jax.Array) else np.asarray(x)
-    if array.dtype.kind in "OSUMm" or array.dtype.names is not None:
-        raise TypeError(f"x has the dtype {array.dtype}; chunks hold numbers and booleans")
+    check_numbers(array.dtype, "x")
     visible = visible_sharding(array)
     where = _mesh(mesh, None if visible is None else visible.mesh, is_traced=isinstance(array, Tracer))
     if spec is None and visible is not None and visible.mesh.axis_names == where.axis_names:
         spec = visible.spec
     layout = Layout.of(array.shape, jax.dtypes.canonicalize_dtype(array.dtype), where, spec)
     return ChunkedArray(place(array, layout), layout)
+
+
+def check_numbers(dtype: Any, what: str) -> None:
+    """Refuse a dtype of anything but numbers and truth values.
+
+    Raises
+    ------
+    TypeError
+        That names it.
+    """
+    if dtype.kind in "OSUMm" or dtype.names is not None:
+        raise TypeError(f"{what} has the dtype {dtype}; chunks hold numbers and booleans")
 
 
 def _rechunked(x: ChunkedArray, mesh: AnyMesh | None, spec: SpecLike | None) -> ChunkedArray:
@@ -105,12 +116,4 @@ def _mesh(given: AnyMesh | None, shown: AnyMesh | None, *, is_traced: bool) -> A
         return given
     if shown is not None:
         return shown
-    context = context_mesh()
-    if context is not None:
-        return context
-    if is_traced and jax.device_count() > 1:
-        raise LayoutError(
-            "tpufft.chunk was called under jit, where the array's own sharding does not show: pass mesh= (and spec=), "
-            "or use jax.set_mesh"
-        )
-    return default_mesh()
+    return usual_mesh("tpufft.chunk", context_mesh(), is_traced=is_traced)

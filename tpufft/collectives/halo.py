@@ -61,7 +61,7 @@ def widened(
     Parameters
     ----------
     chunk : array
-        This device's; what stands in its padding reaches no cell of the array or of its border.
+        This device's, with zeros in its padding.
     line : Line
         The chunked axis.
     left, right : int
@@ -81,10 +81,8 @@ def widened(
     is_ring = mode == "wrap" and not wraps_by_sum
     before, behind = (_fetched(chunk, line, reach, way, is_ring) for reach, way in zip(reaches, (1, -1), strict=True))
     wide = jnp.concatenate([part for part in (before, chunk, behind) if part is not None], axis=line.axis)
-    if is_ring or (mode == "constant" and line.size == length * line.count):
+    if is_ring or mode == "constant":  # zeros of the padding, and where nothing was received
         return wide
-    if mode == "constant":
-        return _zeros_behind(wide, line, length, reaches[0])
     head = tail = None
     if wraps_by_sum:
         head = _told(chunk, line, 0, right) if right else None
@@ -114,13 +112,6 @@ def _fetched(chunk: jax.Array, line: Line, reach: int, way: int, is_ring: bool) 
     if not parts:
         return None
     return jnp.concatenate(parts[::-1] if way > 0 else parts, axis=line.axis)
-
-
-def _zeros_behind(wide: jax.Array, line: Line, length: int, reach: int) -> jax.Array:
-    """Zeros in all that is behind the array's end, padding included."""
-    place = jnp.arange(wide.shape[line.axis], dtype=np.int32) - reach
-    inside = line.on_axis(place < _rest(line, length, wide.shape[line.axis]), wide.ndim)
-    return jnp.where(inside, wide, jnp.zeros_like(wide))
 
 
 def _rest(line: Line, length: int, bound: int) -> jax.Array:

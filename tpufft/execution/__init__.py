@@ -1,6 +1,6 @@
 """Runs programs: the linear primitive, the one ``shard_map``, and the rules that carry out each step."""
 
-from tpufft.execution.arguments import presented, run_stored
+from tpufft.execution.arguments import call_on, presented, run_stored
 from tpufft.execution.bilinear import multiply, product_p
 from tpufft.execution.dispatch import awaited, call, compiled_function, mesh_platform
 from tpufft.execution.fixed import Fixed, run_fixed
@@ -17,6 +17,7 @@ __all__ = [
     "apply",
     "awaited",
     "call",
+    "call_on",
     "compiled_function",
     "enter",
     "layout_of",

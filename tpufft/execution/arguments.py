@@ -5,6 +5,7 @@ from __future__ import annotations
 import jax
 import numpy as np
 from jax.core import Tracer
+from jax.sharding import Sharding
 
 from tpufft.chunked import ChunkedArray, chunk
 from tpufft.execution.dispatch import call
@@ -38,6 +39,33 @@ def run_stored(
     if isinstance(data, Tracer):
         return presented(apply(operator, enter(data, before)), after)
     return presented(call(operator, data, donate=donate or ours), after)
+
+
+def call_on(
+    operator: Operator, x: jax.Array | np.ndarray, dtype: np.dtype, sharding: Sharding, *, donate: bool
+) -> jax.Array:
+    """Apply an operator to a concrete array whose chunks are even, in the dtype in which it is computed.
+
+    Parameters
+    ----------
+    operator : Operator
+        What is applied.
+    x : array
+        NumPy's, or on any devices.
+    dtype : numpy.dtype
+        Of the computation.
+    sharding : Sharding
+        Where the argument belongs.
+    donate : bool
+        Whether the argument's buffer may be used up.
+    """
+    if isinstance(x, np.ndarray):
+        # Each part is copied only to where it lives; the copy is ours to overwrite.
+        return call(operator, jax.device_put(np.asarray(x, dtype), sharding), donate=True)
+    if x.dtype != dtype:
+        # Where it will be used: a context of another mesh would not let it be promoted where it is.
+        return call(operator, jax.device_put(x, sharding).astype(dtype), donate=True)
+    return call(operator, x, donate=donate)
 
 
 def presented(data: jax.Array, layout: Layout) -> jax.Array | ChunkedArray:

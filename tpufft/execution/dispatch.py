@@ -8,7 +8,6 @@ run out of threads while each program waits for its other devices, which ends th
 from __future__ import annotations
 
 import functools
-import math
 import threading
 import warnings
 from collections.abc import Callable
@@ -22,7 +21,7 @@ from jax.stages import Wrapped
 
 from tpufft.cluster import deadlock_risk
 from tpufft.execution.operator import Bound, BoundProduct, Operator, layout_of, visible_layout
-from tpufft.layout import Layout
+from tpufft.layout import Layout, mesh_size
 from tpufft.meshes import AnyMesh
 
 _ONE_AT_A_TIME = threading.Lock()
@@ -123,9 +122,10 @@ def _starter(
 
 def awaited(function: Callable[..., Any], mesh: AnyMesh) -> Callable[..., Any]:
     """A compiled program as it is started: on several CPU devices one at a time, and waited for."""
-    if math.prod(mesh.shape.values()) == 1 or mesh_platform(mesh) != "cpu":
+    count = mesh_size(mesh, mesh.axis_names)
+    if count == 1 or mesh_platform(mesh) != "cpu":
         return function
-    _warn_of_deadlock(math.prod(mesh.shape.values()))
+    _warn_of_deadlock(count)
 
     def start(*arrays: Any) -> Any:
         with _ONE_AT_A_TIME:

@@ -10,8 +10,7 @@ import numpy as np
 from jax.core import Tracer
 
 from tpufft.chunked import ChunkedArray
-from tpufft.execution.arguments import run_stored
-from tpufft.execution.dispatch import call
+from tpufft.execution.arguments import call_on, run_stored
 from tpufft.execution.operator import Bound
 from tpufft.execution.primitive import apply, enter
 from tpufft.layout import AxisNames, Layout
@@ -112,11 +111,7 @@ def run_fixed(
     data = x.data if isinstance(x, ChunkedArray) else x
     if isinstance(data, Tracer):
         return apply(operator, enter(data, layout).astype(layout.dtype))
-    if isinstance(data, np.ndarray):
-        return call(operator, jax.device_put(np.asarray(data, layout.dtype), layout.sharding), donate=True)
-    if data.dtype != layout.dtype:
-        return call(operator, jax.device_put(data, layout.sharding).astype(layout.dtype), donate=True)
-    return call(operator, data, donate=donate)
+    return call_on(operator, data, layout.dtype, layout.sharding, donate=donate)
 
 
 @functools.lru_cache(maxsize=1024)

@@ -55,7 +55,12 @@ def map_chunks(
     """
     if isinstance(data, Tracer):
         return _compiled(fn, layout, halos, crop)(enter(data, layout))
-    return awaited(_compiled(fn, layout, halos, crop), layout.mesh)(data)
+    return _started(fn, layout, halos, crop)(data)
+
+
+@functools.lru_cache(maxsize=128)
+def _started(fn: Callable[..., Any], layout: Layout, halos: tuple[Halo, ...], crop: bool) -> Callable[..., Any]:
+    return awaited(_compiled(fn, layout, halos, crop), layout.mesh)
 
 
 @functools.lru_cache(maxsize=128)
@@ -63,10 +68,12 @@ def _compiled(fn: Callable[..., Any], layout: Layout, halos: tuple[Halo, ...], c
     """A jitted function, so that eager derivatives are not worked out operation by operation."""
     program = Program(layout.simplified(), halos)
     platform = mesh_platform(layout.mesh)
+    plain = set(range(layout.rank)) - {halo.axis for halo in halos}  # halos see to the padding of their axes
     names = tuple(name for split in layout.spec for name in split)
 
     def work(chunk: jax.Array) -> Any:
-        for axis, split in enumerate(program.in_layout.spec):
+        for axis in plain:
+            split = program.in_layout.spec[axis]
             chunk = cleared(chunk, axis, layout.shape[axis], split, layout.parts[axis])
         result = fn(run(program, chunk, platform))
         return jax.tree.map(lambda part: make_varying(_fitted(part, layout, halos, crop), names), result)

@@ -19,6 +19,7 @@ from tpufft.steps import Adjoint, Halo, Neighbourly, Prolong, Repeat, real_dtype
 def halo(step: Halo, layout: Layout, chunk: jax.Array, platform: str) -> jax.Array:
     """The chunk and its neighbours' cells."""
     line = Line(step.axis, layout.spec[step.axis], layout.parts[step.axis], layout.shape[step.axis], platform)
+    chunk = cleared(chunk, line.axis, line.size, line.names, line.count)
     by_sum = step.wraps_by_sum(layout)
     return widened(chunk, line, step.left, step.right, step.mode, step.reaches(layout), wraps_by_sum=by_sum)
 
@@ -40,7 +41,7 @@ def prolong(step: Prolong, layout: Layout, chunk: jax.Array, platform: str) -> j
 
 def adjoint(step: Adjoint, layout: Layout, chunk: jax.Array, platform: str) -> jax.Array:
     """The transpose, as JAX derives it from how the step is carried out."""
-    forward, before = step.forward, step.after(layout)
+    forward, before = step.step, step.after(layout)
     carry_out = FORWARD[type(forward)]
     # Several of its elements may be added into one: those of the padding must not be among them.
     axis = step.axis

@@ -11,7 +11,7 @@ import numpy as np
 from jax.core import Tracer
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from tpufft.chunked import ChunkedArray
+from tpufft.chunked import ChunkedArray, check_numbers
 from tpufft.errors import LayoutError
 from tpufft.mapping.shards import unshard
 from tpufft.mapping.signature import Argument
@@ -24,7 +24,6 @@ from tpufft.mapping.where import (
     is_placed,
     length_text,
     own_devices,
-    refuse_no_numbers,
     split,
 )
 from tpufft.meshes import AnyMesh, check_same_devices, visible_sharding
@@ -87,7 +86,7 @@ def item(leaf: Any, argument: Argument, path: Any, name: str, mesh: AnyMesh) -> 
         shape = ()
         _refuse_no_number(leaf, what)
     if isinstance(leaf, np.ndarray | np.generic):
-        refuse_no_numbers(leaf, what)
+        check_numbers(leaf.dtype, what)
     spec, chunk_shape = _part(leaf, shape, argument, what, mesh)
     if argument.batch is not None:
         checked_axis(argument.batch, len(shape), f"{what}, in batch,")

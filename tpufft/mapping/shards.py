@@ -10,7 +10,7 @@ import numpy as np
 from jax.core import Tracer
 from jax.sharding import AxisType, Mesh, NamedSharding
 
-from tpufft.chunked import ChunkedArray, chunk
+from tpufft.chunked import ChunkedArray, check_numbers, chunk
 from tpufft.chunked.shards import joined, joined_layout, per_device
 from tpufft.errors import LayoutError
 from tpufft.mapping.where import (
@@ -24,7 +24,6 @@ from tpufft.mapping.where import (
     length_text,
     own_devices,
     own_mesh,
-    refuse_no_numbers,
     split,
 )
 from tpufft.meshes import AnyMesh, checked_mesh, context_mesh, refuse_manual_axes
@@ -230,7 +229,7 @@ def _sharded(leaf: Any, mesh: AnyMesh | None, axis: int, what: str) -> Any:
     if not isinstance(leaf, jax.Array | np.ndarray | np.generic | ChunkedArray):
         raise TypeError(f"{what}={leaf!r} is no array of NumPy or JAX; make one with np.asarray")
     if isinstance(leaf, np.ndarray | np.generic):
-        refuse_no_numbers(leaf, what)
+        check_numbers(leaf.dtype, what)
     if not leaf.ndim:
         raise LayoutError(f"{what} is a scalar, which has no axis to split; leave it whole")
     axis = checked_axis(axis, leaf.ndim, what)
@@ -273,7 +272,7 @@ def _joined(parts: Sequence[Any], mesh: Mesh, axis: int, path: str) -> Any:
         if not isinstance(part, jax.Array | np.ndarray | np.generic):
             raise TypeError(f"{what}={part!r} is no array of NumPy or JAX")
         if isinstance(part, np.ndarray | np.generic):
-            refuse_no_numbers(part, what)
+            check_numbers(part.dtype, what)
         if not part.ndim:
             raise LayoutError(f"{what} is a scalar, which has no axis to join along; give it one: x[None]")
     places, count = own_devices(mesh), device_count(mesh)
@@ -287,12 +286,10 @@ def _joined(parts: Sequence[Any], mesh: Mesh, axis: int, path: str) -> Any:
                 f"{number} of the mesh: put the list in the order of mesh.devices.flat, or move what is elsewhere with "
                 "jax.device_put"
             )
-    if all(map(is_key, parts)):
-        data = _joined(
-            [jax.random.key_data(part) for part in parts], mesh, checked_axis(axis, parts[0].ndim, path), path
-        )
-        return jax.random.wrap_key_data(data, impl=jax.random.key_impl(parts[0]))
     axis = checked_axis(axis, parts[0].ndim, f"shards[0]{path}")
+    if all(map(is_key, parts)):
+        data = _joined([jax.random.key_data(part) for part in parts], mesh, axis, path)
+        return jax.random.wrap_key_data(data, impl=jax.random.key_impl(parts[0]))
     # Other processes' arrays are not to be had here; they have the same shape.
     everywhere = dict(zip(places, parts, strict=True))
     all_parts = [everywhere.get(device, parts[0]) for device in mesh.devices.flat]

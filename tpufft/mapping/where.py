@@ -181,18 +181,6 @@ def is_key(x: Any) -> bool:
     return isinstance(x, jax.Array) and jnp.issubdtype(x.dtype, jax.dtypes.prng_key)
 
 
-def refuse_no_numbers(x: np.ndarray | np.generic, what: str) -> None:
-    """Refuse a numpy array of anything but numbers and truth values.
-
-    Raises
-    ------
-    TypeError
-        That names the dtype.
-    """
-    if x.dtype.kind in "OSUMm" or x.dtype.names is not None:
-        raise TypeError(f"{what} has the dtype {x.dtype}; chunks hold numbers and booleans")
-
-
 def length_text(what: str, axis: int, length: int, count: int) -> str:
     """That a length does not divide over devices, and what would."""
     down, up = length // count * count, math.ceil(length / count) * count

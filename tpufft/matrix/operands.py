@@ -15,6 +15,7 @@ from tpufft.chunked import ChunkedArray, chunk
 from tpufft.errors import LayoutError
 from tpufft.execution import enter, shown_layout
 from tpufft.layout import Layout, SpecLike, row_chunked
+from tpufft.matrix.dft_operand import DFTMatrix
 from tpufft.meshes import AnyMesh, check_same_devices, context_mesh, default_mesh
 from tpufft.steps import complex_dtype, real_dtype
 
@@ -59,12 +60,12 @@ def as_operand_array(x: Any, name: str) -> jax.Array | np.ndarray | ChunkedArray
     OverflowError
         For integers that JAX, without 64-bit types, would cut.
     """
-    if isinstance(x, tuple | list) and any(hasattr(part, "layout") for part in jax.tree.leaves(x, is_leaf=_is_chunked)):
+    if isinstance(x, tuple | list) and any(map(_is_chunked, jax.tree.leaves(x, is_leaf=_is_chunked))):
         raise TypeError(
             f"{name} is a {type(x).__name__} of chunked arrays, which would be gathered; multiply them one by one, or "
             "give a pair (high, low) to matmul with precision='float64_emulated'"
         )
-    if hasattr(x, "block"):  # of dft_matrix: lazy
+    if isinstance(x, DFTMatrix):
         raise TypeError(
             f"{name} is {x!r}, which only @ and matmul multiply unmade; use W @ x or x @ W, "
             "W.plan(x.shape) for its plan, or numpy.asarray(W)"

@@ -6,14 +6,12 @@ import functools
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-import jax
 import numpy as np
 from jax.sharding import PartitionSpec
 
-from tpufft.errors import LayoutError
 from tpufft.execution import Bound
 from tpufft.layout import AxisNames, Layout, Spec, normalize_spec, row_chunked
-from tpufft.meshes import AnyMesh, check_same_devices, default_mesh
+from tpufft.meshes import AnyMesh, check_same_devices, usual_mesh
 from tpufft.planning.machine import Machine, machine_of
 from tpufft.planning.orders import natural_spec, transposed_spec
 from tpufft.planning.problem import Problem
@@ -156,14 +154,7 @@ def _mesh(request: Request, visible: Layout | None, tracing: bool) -> AnyMesh:
         return visible.mesh
     if request.mesh is not None:
         return request.mesh
-    if request.context is not None:
-        return request.context
-    if tracing and jax.device_count() > 1:
-        raise LayoutError(
-            f"{request.problem.name} was called under jit, where the array's own sharding does not show: "
-            "pass mesh= (and spec=), or use jax.set_mesh"
-        )
-    return default_mesh()
+    return usual_mesh(request.problem.name, request.context, is_traced=tracing)
 
 
 def _specs(request: Request, visible: Layout | None, mesh: AnyMesh, tracing: bool) -> tuple[Spec, Spec]:

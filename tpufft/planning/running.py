@@ -46,13 +46,7 @@ def _run_even(request: Request, x: jax.Array | np.ndarray, before: Layout, *, do
             bound = request.bound(execution.visible_layout(traced), tracing=True)
             traced = execution.enter(traced, bound.in_layout)
         return execution.apply(request, traced.astype(dtype))
-    if isinstance(x, np.ndarray):
-        # Each part is copied only to where it lives; the copy is ours to overwrite.
-        return execution.call(request, jax.device_put(np.asarray(x, dtype), before.sharding), donate=True)
-    if x.dtype != dtype:
-        # Where it will be used: a context of another mesh would not let it be promoted where it is.
-        return execution.call(request, jax.device_put(x, before.sharding).astype(dtype), donate=True)
-    return execution.call(request, x, donate=donate)
+    return execution.call_on(request, x, dtype, before.sharding, donate=donate)
 
 
 def _layouts(request: Request, x: jax.Array | np.ndarray | ChunkedArray) -> tuple[Layout, Layout]:

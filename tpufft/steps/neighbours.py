@@ -27,40 +27,35 @@ class Neighbourly(Step):
         """The layout that this step takes, given the one it leaves."""
         raise NotImplementedError
 
-    def along(self, axis: int) -> Neighbourly:
-        """The same along another axis."""
-        raise NotImplementedError
-
     def transposed(self, layout: Layout) -> Step:
-        return Adjoint(self.axis, self)
+        return Adjoint(self)
 
 
 @dataclass(frozen=True)
 class Adjoint(Step):
     """The transpose of a step: what it took from a neighbour is added there."""
 
-    axis: int
     step: Neighbourly
 
     @property
-    def forward(self) -> Neighbourly:
-        """The step, on the axis where it is now."""
-        return self.step.along(self.axis)
+    def axis(self) -> int:
+        """That of the step."""
+        return self.step.axis
 
     def after(self, layout: Layout) -> Layout:
-        return self.forward.before(layout)
+        return self.step.before(layout)
 
     def transposed(self, layout: Layout) -> Step:
-        return self.forward
+        return self.step
 
     def wire_bytes(self, layout: Layout) -> int:
-        return self.forward.wire_bytes(self.after(layout))
+        return self.step.wire_bytes(self.after(layout))
 
     def collectives(self, layout: Layout) -> Mapping[str, int]:
-        return self.forward.collectives(self.after(layout))
+        return self.step.collectives(self.after(layout))
 
     def describe(self, layout: Layout) -> str:
-        return f"{self.forward.describe(self.after(layout))}, transposed"
+        return f"{self.step.describe(self.after(layout))}, transposed"
 
 
 @dataclass(frozen=True)
@@ -89,9 +84,6 @@ class Halo(Neighbourly):
 
     def _more(self, layout: Layout) -> int:
         return (self.left + self.right) * layout.parts[self.axis]
-
-    def along(self, axis: int) -> Halo:
-        return Halo(axis, self.left, self.right, self.mode)
 
     def reaches(self, layout: Layout) -> tuple[int, int]:
         """Cells that are fetched from either side: those beyond an end are mirrored from within the other side's."""
@@ -138,9 +130,6 @@ class Repeat(Neighbourly):
         size, padding = layout.shape[self.axis], layout.padding[self.axis]
         return layout.with_axis(self.axis, size=size // self.times, padding=padding // self.times)
 
-    def along(self, axis: int) -> Repeat:
-        return Repeat(axis, self.times)
-
     def describe(self, layout: Layout) -> str:
         return f"repeat    axis {self.axis}: each element {self.times} times"
 
@@ -175,9 +164,6 @@ class Prolong(Neighbourly):
         if size % 2 or padding % 2:
             raise LayoutError(f"axis {self.axis} of length {size} in {layout} is not twice another")
         return Repeat(self.axis, 2).before(layout)
-
-    def along(self, axis: int) -> Prolong:
-        return Prolong(axis, self.mode, self.factor)
 
     def wire_bytes(self, layout: Layout) -> int:
         return self.halo.wire_bytes(layout)

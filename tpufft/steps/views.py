@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from tpufft.errors import LayoutError
 from tpufft.layout import Layout
 from tpufft.steps.core import Step
+from tpufft.steps.neighbours import Adjoint
 
 
 @dataclass(frozen=True)
@@ -75,5 +76,8 @@ def beside(step: Step, axis: int) -> tuple[Step, int]:
     """
     if isinstance(step, OpenChunks | CloseChunks):
         return step.beside(axis)
+    if isinstance(step, Adjoint):
+        inner, place = beside(step.step, axis)
+        return Adjoint(inner), place  # type: ignore[arg-type]
     own: int = step.axis  # type: ignore[attr-defined]
     return replace(step, axis=own + (own >= axis)), axis  # type: ignore[call-arg]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any, TypeAlias
 
 import jax
@@ -10,7 +9,7 @@ import numpy as np
 from jax.core import Tracer
 from jax.typing import ArrayLike
 
-from tpufft.chunked import ChunkedArray
+from tpufft.chunked import ChunkedArray, check_numbers
 from tpufft.errors import LayoutError
 from tpufft.execution import shown_layout
 from tpufft.layout import Layout, SpecLike
@@ -19,9 +18,10 @@ from tpufft.meshes import (
     check_same_devices,
     checked_mesh,
     context_mesh,
-    default_mesh,
     refuse_manual_axes,
+    usual_mesh,
 )
+from tpufft.planning import check_axis
 
 Argument: TypeAlias = ArrayLike | ChunkedArray
 Result: TypeAlias = jax.Array | ChunkedArray
@@ -36,8 +36,7 @@ def as_array(x: Any) -> jax.Array | np.ndarray | ChunkedArray:
         For elements that are no numbers.
     """
     array = x if isinstance(x, jax.Array | ChunkedArray) else np.asarray(x)
-    if array.dtype.kind in "OSUMm" or array.dtype.names is not None:
-        raise TypeError(f"x has the dtype {array.dtype}; chunks hold numbers and booleans")
+    check_numbers(array.dtype, "x")
     return array
 
 
@@ -84,14 +83,7 @@ def layout_of_argument(
             f"x of tpufft.{name} is a value of a jitted program, where its chunking does not show; pass mesh= and "
             "spec=, or use a mesh with Explicit axes"
         )
-    where = context_mesh() if mesh is None else mesh
-    if where is None:
-        if staged and jax.device_count() > 1:
-            raise LayoutError(
-                f"tpufft.{name} was called under jit, where the array's own sharding does not show: pass mesh= (and "
-                "spec=), or use jax.set_mesh"
-            )
-        where = default_mesh()
+    where = usual_mesh(f"tpufft.{name}", context_mesh(), is_traced=staged) if mesh is None else mesh
     layout = Layout.of(x.shape, dtype, where, spec)
     # What was whole stays whole where it does not divide.
     divides = layout.is_even and (result is None or Layout.of(result, dtype, where).is_even)
@@ -108,9 +100,6 @@ def checked_axis(axis: Any, rank: int) -> int:
     numpy.exceptions.AxisError
         For an axis that is not there.
     """
-    if isinstance(axis, bool) or not hasattr(axis, "__index__"):
+    if isinstance(axis, bool):
         raise TypeError(f"axis={axis!r} is no integer")
-    number = operator.index(axis)
-    if not -rank <= number < rank:
-        raise np.exceptions.AxisError(number, rank)
-    return number % rank
+    return check_axis(axis, rank)

@@ -179,9 +179,10 @@ def map_chunks(
             f"crop=False with x of shape {layout.shape}, which does not divide on {layout.describe()}: chunks of "
             "different lengths are no array"
         )
-    # A tracer shows less than was found behind it, and is left alone.
-    there: Any = array if isinstance(array, Tracer) and layout.is_even else None
-    data = chunk(array, layout.mesh, layout.partition_spec).data if there is None else there
+    data: Any = array
+    # A tracer of even chunks shows less than was found behind it, and is left alone.
+    if not (isinstance(array, Tracer) and layout.is_even):
+        data = chunk(array, layout.mesh, layout.partition_spec).data
     parts = map_layout(fn, data.astype(layout.dtype), layout, halos, crop=crop)
     if layout.is_even:
         return parts

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
-from tpufft.chunked import ChunkedArray
 from tpufft.errors import LayoutError
 from tpufft.execution import run_fixed
 from tpufft.layout import Layout, SpecLike
@@ -125,7 +123,7 @@ def prolong(
     array, place = as_array(x), checked_axis(axis, np.ndim(x))
     layout = _inexact(layout_of_argument("prolong", array, mesh, spec))
     check_cells(layout.shape[place], 0, 1, checked_mode(mode), place)
-    return run_fixed(_least(Prolong(place, mode), layout), _as_inexact(array, layout), layout)
+    return run_fixed(_least(Prolong(place, mode), layout), array, layout)
 
 
 def restrict(
@@ -184,7 +182,7 @@ def restrict(
     check_cells(size // 2, 0, 1, checked_mode(mode), place)
     coarse = Layout.of(shape, layout.dtype, layout.mesh, layout.spec)
     back = Program(coarse, _least(Prolong(place, mode, 0.5), coarse)).transposed()
-    return run_fixed(back.steps, _as_inexact(array, layout), layout)
+    return run_fixed(back.steps, array, layout)
 
 
 def _least(step: Repeat | Prolong, layout: Layout) -> tuple[Step, ...]:
@@ -196,12 +194,4 @@ def _least(step: Repeat | Prolong, layout: Layout) -> tuple[Step, ...]:
 
 
 def _inexact(layout: Layout) -> Layout:
-    return layout.with_dtype(jnp.result_type(float)) if _is_exact(layout) else layout
-
-
-def _is_exact(layout: Layout) -> bool:
-    return not jnp.issubdtype(layout.dtype, jnp.inexact)
-
-
-def _as_inexact(x: Any, layout: Layout) -> Any:
-    return x.astype(layout.dtype) if isinstance(x, ChunkedArray) and x.dtype != layout.dtype else x
+    return layout if jnp.issubdtype(layout.dtype, jnp.inexact) else layout.with_dtype(jnp.result_type(float))
