@@ -463,6 +463,14 @@ def test_bad_operands() -> None:
         jax.jit(lambda f: dft_matrix(8, rows=f).block())(np.ones(3))
     with pytest.raises(ValueError, match="no inverse that is known"):
         _ = W.plan((8,)).inverse
+    for shape, error, message in (
+        ("x", TypeError, "shape='x' is no sequence of sizes"),
+        (None, TypeError, "shape=None is no sequence"),
+        (8, TypeError, r"shape=8 is no sequence of sizes; give one such as \(8,\)"),
+        ((-8,), ValueError, "the size -8 is negative"),
+    ):
+        with pytest.raises(error, match=message):
+            W.plan(shape)  # type: ignore[arg-type]
 
 
 def test_refuses_a_chunk_of_a_shard_map() -> None:

@@ -244,6 +244,7 @@ def test_the_second_call_compiles_nothing() -> None:
         (lambda x: tpufft.halo_exchange(x, 1, 2), "out of bounds"),
         (lambda x: tpufft.halo_exchange(x, 1, (0, 0)), "stands twice"),
         (lambda x: tpufft.halo_exchange(tpufft.chunk(np.ones(13)), 1, 0), "of length 13.*map_chunks takes any length"),
+        (lambda x: tpufft.map_chunks(mean3, x, halo=(1, 2, 3)), "halo=\\(1, 2, 3\\) for 1 axes; right is a number"),
         (lambda x: tpufft.map_chunks(x, mean3), "cannot be called; the array comes second"),
         (lambda x: tpufft.map_chunks(lambda c: c[:1], x), "with crop=True right is"),
         (lambda x: tpufft.map_chunks(lambda c: c.sum(), x), "right is an array with as many"),

@@ -239,6 +239,7 @@ def test_einsum(subscripts: str, axis: int) -> None:
         ("mm,mn->mn", "m stands twice in a"),
         ("mk,kn->n", "m is in one operand alone"),
         ("mk,kn->mnz", "z of the result is in no operand"),
+        ("mk,kn->mz", "z of the result is in no operand"),
         ("mkl,kn->mn", "names 3 axes of an operand with 2"),
         ("mk,mn->kn", "m has length 11 in a and 13 in b"),
         ("m1,1n->mn", "other signs than letters"),

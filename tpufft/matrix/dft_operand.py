@@ -24,6 +24,7 @@ from tpufft.planning import (
     Request,
     asked_dtype,
     check_axis,
+    check_shape,
     computing_dtype,
     make_plan,
     samples_problem,
@@ -219,11 +220,12 @@ class DFTMatrix:
         Plan
             Callable, printable, with its cost.
         """
-        axis = max(len(shape) - 2, 0) if axis is None else check_axis(axis, len(shape))
+        sizes = check_shape(shape)
+        axis = max(len(sizes) - 2, 0) if axis is None else check_axis(axis, len(sizes))
         kind = self.dtype if dtype is None else asked_dtype(dtype)
-        problem = self._problem(tuple(shape), kind, axis, precision, "W.plan")
+        problem = self._problem(sizes, kind, axis, precision, "W.plan")
         mesh = self.mesh or context_mesh() or default_mesh()
-        entries = None if spec is None else normalize_spec(spec, len(shape), mesh)
+        entries = None if spec is None else normalize_spec(spec, len(sizes), mesh)
         return make_plan(Request(problem, mesh, entries))
 
     def _times(

@@ -127,9 +127,10 @@ def einsum_terms(subscripts: str, a: tuple[int, ...], b: tuple[int, ...]) -> Ter
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ValueError(f"subscripts={subscripts!r}: {', '.join(twice)} stands twice in {what}; no product has it")
-    for name in dict.fromkeys([*own_a, *own_b, *out]):
+    for name in out:
         if name not in own_a and name not in own_b:
             raise ValueError(f"subscripts={subscripts!r}: {name} of the result is in no operand")
+    for name in dict.fromkeys([*own_a, *own_b]):
         if sum(name in names for names in (own_a, own_b, out)) < 2:
             raise ValueError(
                 f"subscripts={subscripts!r}: {name} is in one operand alone, and not in the result; sum over it first"

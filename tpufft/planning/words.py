@@ -95,6 +95,18 @@ def check_precision(precision: Precision, kernel: str, also: tuple[str, ...] = (
     )
 
 
+def check_shape(shape: object) -> tuple[int, ...]:
+    """A shape of non-negative sizes."""
+    if not isinstance(shape, Sequence | np.ndarray) or isinstance(shape, str):
+        raise TypeError(f"shape={shape!r} is no sequence of sizes; give one such as ({shape!r},)")
+    for size in shape:
+        if not hasattr(size, "__index__"):
+            raise TypeError(f"shape={tuple(shape)}: the size {size!r} is no integer")
+        if size < 0:
+            raise ValueError(f"shape={tuple(shape)}: the size {size} is negative")
+    return tuple(int(size) for size in shape)
+
+
 def check_axis(axis: object, rank: int) -> int:
     """A non-negative axis number."""
     try:

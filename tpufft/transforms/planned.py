@@ -18,6 +18,7 @@ from tpufft.planning import (
     Plan,
     Problem,
     asked_dtype,
+    check_shape,
     check_word,
     hankel_problem,
     make_plan,
@@ -84,22 +85,11 @@ def plan(
     1
     """
     check_word("transform", transform, TRANSFORMS)
-    shape = _checked_shape(shape)
+    shape = check_shape(shape)
     named = _default_dtype(transform) if dtype is None else asked_dtype(dtype)
     problem = _problem(transform, shape, named, options)
     request = call.request(problem, mesh or context_mesh() or default_mesh(), spec, out_spec)
     return make_plan(request, overwrite_x=overwrite_x)
-
-
-def _checked_shape(shape: Sequence[int]) -> tuple[int, ...]:
-    if not isinstance(shape, Sequence | np.ndarray) or isinstance(shape, str):
-        raise TypeError(f"shape={shape!r} is no sequence of sizes; give one such as ({shape!r},)")
-    for size in shape:
-        if not hasattr(size, "__index__"):
-            raise TypeError(f"shape={tuple(shape)}: the size {size!r} is no integer")
-        if size < 0:
-            raise ValueError(f"shape={tuple(shape)}: the size {size} is negative")
-    return tuple(int(size) for size in shape)
 
 
 def _default_dtype(transform: str) -> np.dtype:

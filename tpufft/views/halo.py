@@ -91,7 +91,7 @@ def halo_exchange(
     """
     array = as_array(x)
     layout = layout_of_argument("halo_exchange", array, mesh, spec)
-    halos = _halos(width, axis, mode, layout)
+    halos = _halos("width", width, axis, mode, layout)
     if not layout.is_even:
         uneven = next(axis for axis, amount in enumerate(layout.padding) if amount)
         raise LayoutError(
@@ -157,7 +157,7 @@ def map_chunks(
     -----
     As many permutes as :func:`halo_exchange` has, and whatever `fn` does; a mirrored or periodic border of an axis that
     does not divide takes as many, or a sum over devices of its cells. Behind the end of such an axis `fn` sees the
-    border's cells, and zeros behind those.
+    border's cells; what stands behind those, where its results are cut off, is left open.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def map_chunks(
     array = as_array(x)
     layout = layout_of_argument("map_chunks", array, mesh, spec)
     chosen = tuple(n for n, names in enumerate(layout.spec) if names) if axis is None else axis
-    halos = tuple(step for step in _halos(halo, chosen, mode, layout) if step.left or step.right)
+    halos = tuple(step for step in _halos("halo", halo, chosen, mode, layout) if step.left or step.right)
     if not (crop or layout.is_even):
         raise LayoutError(
             f"crop=False with x of shape {layout.shape}, which does not divide on {layout.describe()}: chunks of "
@@ -220,35 +220,36 @@ def check_cells(size: int, left: int, right: int, mode: str, axis: int) -> None:
         raise ValueError(f"width {(left, right)} along axis {axis} with mode='edge': an axis of length 0 has no edge")
 
 
-def _halos(width: Any, axis: Any, mode: str, layout: Layout) -> tuple[Halo, ...]:
+def _halos(argument: str, width: Any, axis: Any, mode: str, layout: Layout) -> tuple[Halo, ...]:
     """The steps, checked."""
     checked_mode(mode)
     axes = [checked_axis(each, layout.rank) for each in (axis if isinstance(axis, Sequence) else (axis,))]
     if len(set(axes)) < len(axes):
         raise ValueError(f"axis={axis!r}: an axis stands twice; widths of one axis are (left, right)")
     halos = []
-    for place, (left, right) in zip(axes, _widths(width, len(axes)), strict=True):
+    for place, (left, right) in zip(axes, _widths(argument, width, len(axes)), strict=True):
         check_cells(layout.shape[place], left, right, mode, place)
         halos.append(Halo(place, left, right, mode))
     return tuple(halos)
 
 
-def _widths(width: Any, count: int) -> list[tuple[int, int]]:
+def _widths(argument: str, width: Any, count: int) -> list[tuple[int, int]]:
     """(left, right) for every axis."""
+    given = f"{argument}={width!r}"
     if not isinstance(width, Sequence):
-        return [(_cells(width, width), _cells(width, width))] * count
+        return [(_cells(width, given), _cells(width, given))] * count
     if len(width) == 2 and not any(isinstance(each, Sequence) for each in width):
-        left, right = (_cells(each, width) for each in width)
+        left, right = (_cells(each, given) for each in width)
         return [(left, right)] * count
     if len(width) != count or any(not isinstance(each, Sequence) or len(each) != 2 for each in width):
-        raise ValueError(f"width={width!r} for {count} axes; right is a number, a pair (left, right), or {count} pairs")
-    return [(_cells(left, width), _cells(right, width)) for left, right in width]
+        raise ValueError(f"{given} for {count} axes; right is a number, a pair (left, right), or {count} pairs")
+    return [(_cells(left, given), _cells(right, given)) for left, right in width]
 
 
-def _cells(value: Any, width: Any) -> int:
+def _cells(value: Any, given: str) -> int:
     if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise TypeError(f"width={width!r}: {value!r} is no integer")
+        raise TypeError(f"{given}: {value!r} is no integer")
     cells = operator.index(value)
     if cells < 0:
-        raise ValueError(f"width={width!r}: {cells} cells; at least 0")
+        raise ValueError(f"{given}: {cells} cells; at least 0")
     return cells
