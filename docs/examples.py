@@ -14,7 +14,6 @@ import doctest
 import importlib
 import io
 import itertools
-import json
 import math
 import os
 import pkgutil
@@ -30,6 +29,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ("README.md", "CONTRIBUTING.md", *sorted(f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md")))
+DOCSTRINGS = "docstrings"
 
 _FENCE = re.compile(r"^```(?P<language>\w*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 _COMMAND = re.compile(r"^\$ (?P<command>(?:.*\\\n)*.*)\n(?P<said>(?:(?!\$ ).*\n)*)", re.MULTILINE)
@@ -110,26 +110,21 @@ def run_docstrings() -> list[str]:
 def main(arguments: list[str] | None = None) -> int:
     """Run the examples; the number of pages that failed."""
     parser = argparse.ArgumentParser(description="Run the examples of the documentation.")
-    parser.add_argument("pages", nargs="*", help="pages, relative to the repository (default: all, and the docstrings)")
+    parser.add_argument("pages", nargs="*", help=f"pages, relative to the repository, or {DOCSTRINGS!r} (default: all)")
     parser.add_argument("--update", action="store_true", help="write what the examples print into the pages")
-    parser.add_argument("--json", type=Path, help="write what failed, by page, into this file")
     options = parser.parse_args(arguments)
 
     import tpufft
 
     tpufft.virtual_devices(8)
-    found: dict[str, list[str]] = {}
-    for page in options.pages or PAGES:
+    failed = 0
+    for page in options.pages or (*PAGES, DOCSTRINGS):
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-            found[page] = run_page(page, update=options.update)
-    if not options.pages:
-        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-            found["docstrings"] = run_docstrings()
-    if options.json:
-        options.json.write_text(json.dumps(found), encoding="utf-8")
-    for failure in (failure for failures in found.values() for failure in failures):
-        print(failure, file=sys.stderr)
-    return sum(map(bool, found.values()))
+            failures = run_docstrings() if page == DOCSTRINGS else run_page(page, update=options.update)
+        for failure in failures:
+            print(failure, file=sys.stderr)
+        failed += bool(failures)
+    return failed
 
 
 def _run_python(example: Example, path: Path, namespace: dict[str, object]) -> str:
