@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import itertools
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import jax
@@ -14,6 +15,44 @@ import tpufft
 tpufft.virtual_devices(8)
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_numpy_rank_promotion", "raise")
+
+
+def values_of(item: pytest.Item) -> list[tuple[str, str]]:
+    """The parameters of a test and the value of each; those in a row of a sample count one by one."""
+    values: list[tuple[str, str]] = []
+    for mark in item.iter_markers("parametrize"):
+        names = mark.args[0].split(",") if isinstance(mark.args[0], str) else mark.args[0]
+        given = [item.callspec.params[name.strip()] for name in names]
+        if len(given) == 1 and isinstance(given[0], dict):
+            values += [(name, repr(value)) for name, value in given[0].items()]
+        else:
+            values.append((str(mark.args[0]), repr(given)))
+    return values
+
+
+def left_out(items: list[pytest.Item]) -> list[pytest.Item]:
+    """What is not needed for every value of every parameter to occur ``times`` times (once) among the rest."""
+    (times,) = items[0].get_closest_marker("each_value").args or (1,)
+    wanted = Counter({value: times for item in items for value in values_of(item)})
+    wanted &= Counter(value for item in items for value in values_of(item))
+    remaining = list(items)
+    while +wanted:
+        best = max(remaining, key=lambda item: sum(wanted[value] > 0 for value in values_of(item)))
+        remaining.remove(best)
+        wanted.subtract(values_of(best))
+    return remaining
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave to ``make test-long`` what tests marked ``each_value`` do not need in order to see every value."""
+    matrices = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("each_value") and not item.get_closest_marker("long"):
+            matrices[item.nodeid.partition("[")[0]].append(item)
+    for matrix in matrices.values():
+        for item in left_out(matrix):
+            item.add_marker("long")
 
 
 @pytest.fixture(scope="session", autouse=True)

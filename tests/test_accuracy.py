@@ -46,6 +46,7 @@ def mesh_of(count: int) -> Mesh:
     return Mesh(np.array(jax.devices()[:count]), ("x",))
 
 
+@pytest.mark.each_value(2)
 @pytest.mark.parametrize("kernel", sorted(ALLOWED))
 @pytest.mark.parametrize("n", ON_ONE)
 def test_error_on_one_device(n: int, kernel: str) -> None:
@@ -54,6 +55,7 @@ def test_error_on_one_device(n: int, kernel: str) -> None:
     assert median_error(got, reference(x)) <= ALLOWED[kernel] * scipys_error(x) + FLOOR
 
 
+@pytest.mark.each_value(2)
 @pytest.mark.parametrize("kernel", sorted(ALLOWED))
 @pytest.mark.parametrize("n", IN_EIGHT)
 def test_error_in_eight_chunks(n: int, kernel: str) -> None:

@@ -51,6 +51,7 @@ SAMPLE = pairs(
 )
 
 
+@pytest.mark.each_value(2)
 @pytest.mark.parametrize("row", SAMPLE, ids=sample_id)
 def test_matrix(row):
     case, name, dtype = UNEVEN[row["case"]], row["name"], row["dtype"]
@@ -62,6 +63,7 @@ def test_matrix(row):
     check_result(got, want, result_dtype(dtype), mesh, case.spec, times=2)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("method", METHODS[1:])
 @pytest.mark.parametrize("points", [1, 2, 7, 9, 15, 31, 64, 67])
 def test_lines_of_every_length(points, method):

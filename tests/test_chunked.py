@@ -32,6 +32,7 @@ from tpufft.layout import Layout
 # -- making one ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.each_value
 @KINDS
 @every(CASES)
 def test_chunk_and_back(case: Case, axis_type: Any) -> None:
@@ -47,6 +48,7 @@ def test_chunk_and_back(case: Case, axis_type: Any) -> None:
     assert chunk(c, mesh, case.spec) is c
 
 
+@pytest.mark.each_value
 @KINDS
 @every(CASES)
 def test_from_a_jax_array_wherever_it_is(case: Case, axis_type: Any) -> None:
@@ -83,6 +85,7 @@ def test_axis_types_of_the_mesh_asked_for() -> None:
     check(c, x, exact=True)
 
 
+@pytest.mark.each_value
 @KINDS
 @every(UNEVEN)
 def test_chunks_move_between_meshes(case: Case, axis_type: Any) -> None:
@@ -149,6 +152,7 @@ def test_wrong_chunks() -> None:
 # -- what it becomes -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.each_value
 @KINDS
 @every(CASES)
 def test_to_jax(case: Case, axis_type: Any) -> None:

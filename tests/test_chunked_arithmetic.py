@@ -45,6 +45,7 @@ BINARY = {
 BITS = {"&": lambda a, b: a & b, "|": lambda a, b: a | b, "^": lambda a, b: a ^ b}
 
 
+@pytest.mark.each_value
 @KINDS
 @pytest.mark.parametrize("name", some(CASES))
 def test_arithmetic(name: str, axis_type: Any) -> None:
@@ -65,6 +66,7 @@ def test_arithmetic(name: str, axis_type: Any) -> None:
     check(abs(c), np.abs(x), c)
 
 
+@pytest.mark.each_value
 @KINDS
 @every({name: CASES[name] for name in ("uneven both", "even rows", "tiny")})
 def test_arithmetic_with_arrays(case: Case, axis_type: Any) -> None:
@@ -88,6 +90,7 @@ def test_arithmetic_with_arrays(case: Case, axis_type: Any) -> None:
         c + y[None]
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("dtype", ["int32", "uint8", "bool"])
 @every(CASES)
 def test_integers_and_bits(case: Case, dtype: str) -> None:
@@ -105,6 +108,7 @@ def test_integers_and_bits(case: Case, dtype: str) -> None:
     assert (c * np.float32(2)).dtype == jnp.result_type(dtype, np.float32)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("dtype", ["complex128", "complex64", "float32", "float16", "int32", "bool"])
 @every({name: CASES[name] for name in ("uneven both", "even rows", "nothing")})
 def test_parts(case: Case, dtype: str) -> None:
@@ -202,6 +206,7 @@ def test_mesh_axes_of_size_one_are_no_other_layout() -> None:
         check(d + c, 2 * x, d)
 
 
+@pytest.mark.each_value
 @KINDS
 @every(FULL)
 def test_chunked_axes_broadcast(case: Case, axis_type: Any) -> None:
@@ -214,6 +219,7 @@ def test_chunked_axes_broadcast(case: Case, axis_type: Any) -> None:
         check(c / c.max(), x / x.max(), c)
 
 
+@pytest.mark.each_value
 @KINDS
 @every(FULL)
 def test_elementwise_communicates_nothing(case: Case, axis_type: Any) -> None:
@@ -288,6 +294,7 @@ def test_reductions(name: str, axis_type: Any) -> None:
         assert getattr(c, name)(keepdims=True).shape == (1,) * c.ndim
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("dtype", ["float16", "float32", "complex64", "complex128", "int32", "uint8", "bool"])
 @pytest.mark.parametrize("name", REDUCERS)
 def test_reductions_of_other_types(name: str, dtype: str) -> None:
@@ -338,6 +345,7 @@ def test_wrong_axes() -> None:
         c.sum(axis=(0, 0))
 
 
+@pytest.mark.each_value
 @KINDS
 @pytest.mark.parametrize("dtype", ["float64", "complex128", "complex64", "int32"])
 def test_inner_product(dtype: str, axis_type: Any) -> None:

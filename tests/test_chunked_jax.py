@@ -27,6 +27,7 @@ from tpufft.errors import LayoutError
 # -- derivatives ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.each_value
 @KINDS
 @pytest.mark.parametrize("name", some(FULL))
 def test_gradients_never_see_padding(name: str, axis_type: Any) -> None:
@@ -96,6 +97,7 @@ def test_complex_gradient_is_that_of_jax() -> None:
 # -- jax's transformations -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.each_value
 @KINDS
 @every(CASES)
 def test_jit(case: Case, axis_type: Any) -> None:

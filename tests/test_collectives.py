@@ -96,6 +96,7 @@ def test_a_ring_of_a_thousand_devices() -> None:
         np.testing.assert_allclose(np.ravel(got), weights @ x.ravel(), atol=1e-10)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("platform", ["cpu", "tpu"])
 @pytest.mark.parametrize("both_ways", [False, True])
 @pytest.mark.parametrize("count", [*RINGS, 1000])
@@ -205,6 +206,7 @@ def test_a_block_row_too_large_to_keep_is_made_in_panels(monkeypatch: pytest.Mon
 # -- exchanges -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("platform", ["cpu", "tpu"])
 @pytest.mark.parametrize("dtype", [np.complex64, np.float32, np.int8])
 @pytest.mark.parametrize("count", [1, 2, 8, 100])

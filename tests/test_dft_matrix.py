@@ -168,6 +168,7 @@ PRODUCTS = pairs(
 )
 
 
+@pytest.mark.each_value(2)
 @pytest.mark.parametrize("row", [pytest.param(row, id=sample_id(row)) for row in PRODUCTS])
 def test_products(row: dict) -> None:
     (m, n), (rows, columns) = SIZES[row["size"]], row["kind"]

@@ -46,6 +46,7 @@ def widened(x: np.ndarray, parts: tuple[int, ...], widths: dict[int, tuple[int, 
     return x
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("size", LINE)
 def test_every_width_and_border(size: int, mode: str) -> None:
@@ -166,6 +167,7 @@ def weigh(c: jax.Array) -> jax.Array:
     return c.at[1:-1].set(mean3(c))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("size", some([13, 3, 5, 16, 17]))
 def test_a_function_of_chunks_of_any_length(size: int, mode: str) -> None:

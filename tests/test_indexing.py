@@ -97,6 +97,7 @@ def check_index(c: ChunkedArray, x: np.ndarray, index: Any, wrap: Any = lambda f
         assert item == () or item in c.layout.spec
 
 
+@pytest.mark.each_value
 @KINDS
 @pytest.mark.parametrize("name", some(LAYOUTS, lambda _, name: name in ("uneven rows", "both", "mesh of one", "line")))
 def test_as_numpy_has_it(name: str, axis_type: Any) -> None:

@@ -149,6 +149,7 @@ def check_program(program: Program, operation: Transform, start: Layout, seed: i
 # -- values, layouts, collectives -------------------------------------------------------------------------------------
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("cost", COSTS)
 @pytest.mark.parametrize("name", MAKERS)
 def test_by_exchange_any_length_on_any_devices(name: str, cost: str) -> None:

@@ -44,6 +44,7 @@ MESHES = {
 # -- load ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("axis_type", [AxisType.Auto, AxisType.Explicit], ids=["auto", "explicit"])
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("case", MESHES)

@@ -77,6 +77,7 @@ def complex_of(dtype: type) -> type:
     return np.complex128 if dtype is np.float64 else np.complex64
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("kernel", NAMES)
 @pytest.mark.parametrize("kind", KINDS)
@@ -95,6 +96,7 @@ def test_every_length_of_a_trigonometric_transform(kind: str, kernel: str, dtype
         assert helpers.error(got, want) <= helpers.tolerance(dtype, n), n
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("kernel", NAMES)
 @pytest.mark.parametrize("inverse", SIGNS)
@@ -118,6 +120,7 @@ def test_every_length_of_a_real_transform(weighted: bool, inverse: bool, kernel:
         assert helpers.error(whole, along(matrix.T, z, 1).real) <= helpers.tolerance(dtype, n), n
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("kernel", NAMES)
 @pytest.mark.parametrize("axes", [(0,), (3,), (2, 3), (3, 2), (0, 3), (1, 0), (2, 0, 1), (0, 1, 2, 3), (3, 2, 1, 0)])
 def test_real_transforms_of_several_axes(axes: tuple[int, ...], kernel: str) -> None:
@@ -152,6 +155,7 @@ def test_trigonometric_transforms_of_every_axis(kind: str, kernel: str) -> None:
         helpers.check_value(got, along(trig_rows(kind, shape[axis], np.arange(shape[axis])), x, axis))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("kernel", NAMES)
 @pytest.mark.parametrize("n", [1, 2, 9, 64, 130, 135])
 @pytest.mark.parametrize("axes", [(1,), (0, 2, 1)])
@@ -188,6 +192,7 @@ def test_imaginary_parts_at_the_ends_have_no_effect(n: int, kernel: str) -> None
         assert helpers.error(got, want) <= helpers.tolerance(np.float32, n)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("n", LONG)
 @pytest.mark.parametrize("kernel", NAMES)
 @pytest.mark.parametrize("kind", KINDS)

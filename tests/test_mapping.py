@@ -88,6 +88,7 @@ def test_num_shards() -> None:
         num_shards(8)  # type: ignore[arg-type]
 
 
+@pytest.mark.each_value
 @TYPES
 @MESHES
 @pytest.mark.parametrize("axis", [0, -1])
@@ -233,6 +234,7 @@ def test_bad_shards() -> None:
 # -- and back --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.each_value
 @TYPES
 @MESHES
 @pytest.mark.parametrize("axis", [0, 1, -1])

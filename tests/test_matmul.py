@@ -41,6 +41,7 @@ def test_every_pairing(name: str) -> None:
     assert plan.hlo_collectives() == plan.program.collectives
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("schedule", ["ring", "bidirectional", "gather"])
 @pytest.mark.parametrize("name", some(PAIRINGS, lambda number, _: number % 8 == 1))
 def test_every_schedule(name: str, schedule: str) -> None:
@@ -52,6 +53,7 @@ def test_every_schedule(name: str, schedule: str) -> None:
     assert plan.hlo_collectives() == plan.program.collectives
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("left", ["blocks", "turned blocks", "rows", "whole"])
 @pytest.mark.parametrize("right", ["blocks", "turned blocks", "columns"])
 def test_summa(left: str, right: str) -> None:
@@ -107,6 +109,7 @@ def test_blocks_stay_blocks(other: str) -> None:
 DTYPES = ("float16", "bfloat16", "float32", "float64", "complex64", "complex128", "int32", "int64", "uint32", "bool")
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("schedule", ["ring", "auto"])
 def test_every_dtype(dtype: str, schedule: str) -> None:
@@ -204,6 +207,7 @@ def test_pairs_of_singles() -> None:
 # -- shapes ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(
     ("left", "right"),
     [((13,), (13, 5)), ((11, 13), (13,)), ((13,), (13,)), ((1, 13), (13, 1)), ((3, 11, 13), (13, 5))],

@@ -60,6 +60,7 @@ def check(got: Any, want: np.ndarray, kind: Any = None) -> None:
 # -- making one ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.each_value
 @KINDS
 @BOTH
 @MATRICES
@@ -87,6 +88,7 @@ def test_repr() -> None:
     assert repr(a.T) == "ColumnChunked(float32 (4, 10) on mesh x=8, chunked P(None, 'x'), padded to (4, 16))"
 
 
+@pytest.mark.each_value
 @BOTH
 @pytest.mark.parametrize("dtype", ["int32", "uint8", "bool", "float16", "bfloat16", "complex64"])
 def test_types_of_numbers_are_kept(kind: Any, dtype: str) -> None:
@@ -136,6 +138,7 @@ def test_bad_arguments() -> None:
 # -- one array for each device -------------------------------------------------------------------------------------
 
 
+@pytest.mark.each_value
 @KINDS
 @BOTH
 @MATRICES
@@ -222,6 +225,7 @@ def test_a_transpose_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_array_equal(view.to_numpy(), a.to_numpy().T)
 
 
+@pytest.mark.each_value
 @KINDS
 @BOTH
 @MATRICES
@@ -280,6 +284,7 @@ def test_a_view_that_is_traced_does_not_leak() -> None:
 # -- arithmetic and reductions -------------------------------------------------------------------------------------
 
 
+@pytest.mark.each_value
 @KINDS
 @BOTH
 @MATRICES
@@ -323,6 +328,7 @@ def test_reductions(kind: Any, turns: bool) -> None:
 # -- jax's transformations -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.each_value
 @KINDS
 @BOTH
 @MATRICES

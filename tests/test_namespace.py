@@ -73,6 +73,7 @@ def test_a_method_says_what_it_is(name: str) -> None:
 # -- values and what comes back --------------------------------------------------------------------------------------
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("axis_type", AXIS_TYPES, ids=TYPE_IDS)
 @pytest.mark.parametrize("shape", [(16, 8), (5, 6)], ids=str)
 @pytest.mark.parametrize("name", TRANSFORMS)
@@ -101,6 +102,7 @@ def test_there_and_back_in_every_norm(norm: str | None) -> None:
         F.ifft([], norm=norm)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("name", ["fftshift", "ifftshift"])
 @pytest.mark.parametrize("dtype", ["int16", "bool", "complex64", ">f8"])
 @pytest.mark.parametrize("axes", [None, 0, (1,), (0, 1)])

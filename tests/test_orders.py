@@ -58,6 +58,7 @@ def scrambled_bins(n: int, parts: int) -> np.ndarray:
 # -- transposed ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("axis_type", AXIS_TYPES, ids=TYPE_IDS)
 @pytest.mark.parametrize("case", TRANSPOSED)
 def test_transposed_and_back(case, axis_type):

@@ -52,6 +52,7 @@ def dtype_for(name: str, dtype: str) -> str:
 # -- the oracle itself ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("name", REAL)
 def test_the_oracle_means_what_numpy_and_scipy_mean(name, norm):
@@ -92,6 +93,7 @@ SAMPLE = pairs(
 )
 
 
+@pytest.mark.each_value(2)
 @pytest.mark.parametrize("row", SAMPLE, ids=sample_id)
 def test_matrix(row):
     case, name = UNEVEN[row["case"]], row["name"]
@@ -107,6 +109,7 @@ def test_matrix(row):
 
 
 # Even where they go in, by a length that leaves them even or not.
+@pytest.mark.each_value
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("kernel", KERNELS[1:])
 @pytest.mark.parametrize(

@@ -47,6 +47,7 @@ def test_repeat_of_two_chunks_stays_with_its_device() -> None:
     assert not compiled(lambda x: tpufft.repeat(x, 2, 0, case.sharding().mesh, spec=case.spec), array)[1]
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("size", some(SIZES))
 def test_prolong_and_restrict(size: int, mode: str) -> None:

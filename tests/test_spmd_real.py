@@ -159,6 +159,7 @@ def test_gradients_through_a_shard_map(name, options, axis_type):
 # -- fake meshes -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("parts", [1, 2, 6, 64])
 @pytest.mark.parametrize("name", ["rfftn", "rfft2", "ihfft2", "irfft2", "dctn", "idstn"])
 def test_any_number_of_fake_devices(name, parts):

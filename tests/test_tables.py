@@ -77,6 +77,7 @@ def worst(table: Table, size: int, chunk: int, count: int, dtype: Any) -> float:
 # -- real factors -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.each_value(2)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", REAL)
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
@@ -86,6 +87,7 @@ def test_ends_and_signs_exactly(name: str, shape: tuple[int, int, int], dtype: A
         np.testing.assert_array_equal(got, entries(REAL[name], index, shape[0]).astype(dtype))
 
 
+@pytest.mark.each_value(2)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 @pytest.mark.parametrize("reach", [0.5, 4.0, 60.0])
@@ -101,6 +103,7 @@ def test_powers_up_to_where_single_precision_ends(reach: float, shape: tuple[int
 # -- phases -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.each_value(2)
 @pytest.mark.parametrize(
     "row",
     pairs(
@@ -124,6 +127,7 @@ def test_linear_phases(row: dict) -> None:
     assert worst(Phase(order, rate, offset, row["inverse"], row["scale"]), *shape, row["dtype"]) <= units
 
 
+@pytest.mark.each_value(2)
 @pytest.mark.parametrize(
     "row",
     pairs(

@@ -76,6 +76,7 @@ def axes_of(name: str, which: str) -> dict:
     return {"axes": {"all": None, "first": (0,), "last": (-1,)}[which]}
 
 
+@pytest.mark.each_value(2)
 @pytest.mark.parametrize("row", SAMPLE, ids=sample_id)
 def test_matrix(row):
     case, name = CASES[row["case"]], row["name"]
@@ -160,6 +161,7 @@ RESIZED = [
 ]
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(("case", "name", "options"), RESIZED)
 def test_sizes(case, name, options):
     case = CASES[case]
@@ -226,6 +228,7 @@ def test_every_axis_number(axis):
 # -- sizes that do not divide ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("method", METHODS[1:])
 @pytest.mark.parametrize(
     "case",

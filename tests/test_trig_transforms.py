@@ -44,6 +44,7 @@ LOGARITHMIC = {"dln": 0.1, "mu": 0.5}
 # -- the oracle itself ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("type", TYPES)
 @pytest.mark.parametrize("name", oracle.TRIGONOMETRIC)
 def test_the_oracle_means_what_scipy_means(name, type):
@@ -85,6 +86,7 @@ SAMPLE = pairs(
 )
 
 
+@pytest.mark.each_value(2)
 @pytest.mark.parametrize("row", SAMPLE, ids=sample_id)
 def test_matrix(row):
     case, name, dtype = UNEVEN[row["case"]], row["name"], row["dtype"]
@@ -97,6 +99,7 @@ def test_matrix(row):
 
 
 # Lengths of every parity, the split axis shorter than the mesh too.
+@pytest.mark.each_value(2)
 @pytest.mark.parametrize("points", [1, 2, 3, 8, 24, 33])
 @pytest.mark.parametrize("type", TYPES)
 @pytest.mark.parametrize("name", ["dct", "dst"])
@@ -109,6 +112,7 @@ def test_lines_of_every_length(name, type, points):
     check_result(got, oracle.transform(name, x, type=type), np.float64, mesh_of("x8"), case.spec, times=2)
 
 
+@pytest.mark.each_value(2)
 @pytest.mark.parametrize("method", METHODS[1:])
 @pytest.mark.parametrize("kernel", KERNELS[1:])
 @pytest.mark.parametrize(("name", "type"), [("dct", 1), ("dct", 2), ("dst", 3), ("dct", 4), ("idst", 1)])
@@ -135,6 +139,7 @@ def test_no_axes_is_the_array_itself():
     check(tpufft.dctn(put(x, ROWS), axes=()), x.astype(float), np.float32, mesh_of("x8"), ROWS.spec)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("type", TYPES)
 @pytest.mark.parametrize(("there", "back"), [("dct", "idct"), ("dstn", "idstn")])
 def test_there_and_back(there, back, type):
@@ -175,6 +180,7 @@ def test_under_jit_as_eagerly(axis_type):
 # -- Hankel -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("name", oracle.HANKEL)
 @pytest.mark.parametrize(
     ("case", "own"),

@@ -31,6 +31,7 @@ def weighted(a: Any, b: Any, **options: Any) -> Any:
     return (c * c.conj()).real.sum() / 2
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("pairing", PAIRINGS, ids=str)
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
 def test_reverse(pairing: Pairing, dtype: str) -> None:
@@ -212,6 +213,7 @@ CASES = {
 }
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("subscripts", CASES)
 @pytest.mark.parametrize("axis", [0, -1])
 def test_einsum(subscripts: str, axis: int) -> None:

@@ -30,6 +30,7 @@ from helpers import (
     put,
     random,
     result_dtype_of,
+    some,
 )
 from jax.sharding import PartitionSpec as P
 
@@ -127,7 +128,7 @@ def power(y: Any) -> Any:
 # -- the whole matrix -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", EVEN)
+@pytest.mark.parametrize("name", some(EVEN))
 def test_jacobians_are_the_matrix(name):
     case, options = EVEN[name]
     axis_type = AXIS_TYPES[list(EVEN).index(name) % 2]
@@ -161,7 +162,7 @@ def test_jacobians_are_the_matrix(name):
 # -- one direction, any size ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", UNEVEN)
+@pytest.mark.parametrize("name", some(UNEVEN))
 def test_jvp_and_vjp_of_any_size(name):
     """Primal, tangent and cotangent have NaN in their padding."""
     case, options = UNEVEN[name]
@@ -207,6 +208,7 @@ def test_the_gradient_keeps_the_chunking_and_gathers_nothing(name):
     check_result(program(argument, tangent), want, x.dtype, mesh, case.spec, times=2 * slack(name))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("axis_type", AXIS_TYPES, ids=TYPE_IDS)
 @pytest.mark.parametrize("name", ["rfft2", "irfftn", "dctn", "hfft"])
 def test_value_and_grad_of_even_chunks(name, axis_type):

@@ -58,6 +58,7 @@ def pulled_back(matrix: np.ndarray, cotangent: np.ndarray) -> np.ndarray:
     return np.tensordot(cotangent, matrix, axes=cotangent.ndim)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(("name", "case", "options", "axis_type"), MAPS, ids=map_id)
 def test_eager_vjp(name, case, options, axis_type):
     x = random(case.shape)
@@ -75,6 +76,7 @@ def test_eager_vjp(name, case, options, axis_type):
         check(pull(got)[0], pulled_back(matrix, y), x.dtype, mesh, case.spec)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(
     ("name", "case", "options", "sent", "axis_type"),
     [

@@ -52,6 +52,7 @@ def moved(spec: P, in_axis: int, out_axis: int = 0) -> P:
     return P(*entries)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("axis_type", AXIS_TYPES, ids=TYPE_IDS)
 @pytest.mark.parametrize(("in_axis", "spec"), ANYWHERE)
 def test_eager_vmap_keeps_the_batch_and_the_rest_where_they_are(in_axis, spec, axis_type):
