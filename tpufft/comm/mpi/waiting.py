@@ -93,8 +93,8 @@ class Deadline:
                 raise Disagreement(
                     f"{late()} within {self.seconds:g} s (tpufft.comm.mpi.timeout or TPUFFT_MPI_TIMEOUT sets the time)"
                 )
-            # Short waits spin; processes that share a core let each other go on.
-            time.sleep(0 if waited < 1e-3 else 5e-5 if waited < 2e-2 else 1e-3)
+            # Short waits spin; processes that share a core let each other go on. Long messages move when asked for.
+            time.sleep(0 if waited < 1e-3 else 5e-5 if waited < 2 else 1e-3)
         return answer
 
     def complete(self, requests: Sequence[Any], late: Callable[[], str]) -> None:
