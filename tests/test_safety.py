@@ -181,20 +181,20 @@ def test_one_device_needs_no_warning() -> None:
 
 
 def test_an_interrupt_ends_a_loop() -> None:
-    # A user presses Ctrl-C until it works: Python drops an interrupt that reaches it within a callback of the collector.
+    # A user presses Ctrl-C until it works: Python drops an interrupt within a callback of its collector.
     loop = """
         import os, signal
         tpufft.fftn(x)  # compiled: an interrupt within the compiler may be lost there
-        caught = threading.Event()
+        heard = threading.Event()
         def press():
-            while not caught.wait(1.5):
+            while not heard.wait(1.5):
                 os.kill(os.getpid(), signal.SIGINT)
         try:
             threading.Thread(target=press, daemon=True).start()
             while True:
                 tpufft.fftn(x)
         except KeyboardInterrupt:
-            caught.set()
+            heard.set()
         y = tpufft.fftn(x)
         assert np.allclose(y, np.fft.fftn(np.asarray(x)), atol=1e-4)
     """
