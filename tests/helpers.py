@@ -24,6 +24,7 @@ from jax.sharding import AxisType, Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 import tpufft
+from tpufft.kernels import host
 from tpufft.layout import Layout
 from tpufft.planning.hlo import executed_collectives
 
@@ -40,7 +41,7 @@ TYPE_IDS = ("auto", "explicit")
 TRANSFORMS = ("fft", "ifft", "fft2", "ifft2", "fftn", "ifftn")
 NORMS = (None, "backward", "ortho", "forward")
 METHODS = ("auto", "exchange", "ring")
-KERNELS = ("auto", "xla", "matmul")
+KERNELS = ("auto", "xla", "matmul", *(("host",) if host.missing() is None else ()))
 DTYPES = ("complex64", "complex128", "float32", "float64", "float16", "int32", "bool")
 
 

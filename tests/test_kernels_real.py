@@ -13,12 +13,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from helpers import KERNELS as KERNEL_NAMES
 from jax.sharding import PartitionSpec as P
 
 from tpufft.kernels import KERNELS, real, trig
 
 KINDS = ("C1", "C2", "C3", "C4", "S1")
-NAMES = ("xla", "matmul")
+NAMES = KERNEL_NAMES[1:]
 DTYPES = (np.float32, np.float64)
 SIGNS = (False, True)
 LENGTHS = (*range(1, 18), 32, 63, 64, 65, 100, 101, 128, 243, 1000, 1009)

@@ -16,10 +16,13 @@ class MissingExtraError(ImportError):
         What was asked for, as the caller would say it.
     extra : str
         The extra of this package that brings the dependency.
+    reason : str, optional
+        What exactly is missing, where that is not plain.
     """
 
-    def __init__(self, feature: str, extra: str) -> None:
-        super().__init__(f"{feature} needs the extra '{extra}': pip install 'tpufft[{extra}]'")
+    def __init__(self, feature: str, extra: str, reason: str = "") -> None:
+        text = f"{feature} needs the extra '{extra}': pip install 'tpufft[{extra}]'"
+        super().__init__(f"{text} ({reason})" if reason else text)
         self.extra = extra
 
 

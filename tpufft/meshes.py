@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, TypeAlias
 
 import jax
@@ -114,3 +115,8 @@ def _text(mesh: AnyMesh, devices: bool) -> str:
         return f"Mesh({axes})"
     ids = mesh.device_ids.ravel().tolist()
     return f"Mesh({axes}; devices {ids if len(ids) <= 8 else f'{ids[0]}...{ids[-1]}'})"
+
+
+def host_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

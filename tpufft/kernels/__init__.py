@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import jax
 
-from tpufft.kernels import matmul, phases, real, samples, tables, trig, twiddle, xla
+from tpufft.kernels import host, matmul, phases, real, samples, tables, trig, twiddle, xla
 from tpufft.steps import dft_flops
 
 
@@ -26,19 +26,26 @@ class Kernel:
         ``flops(length, batch)``: arithmetic of `batch` transforms of one axis.
     has_precision : bool
         Whether ``precision`` means something to it.
+    platforms : tuple of str, optional
+        Whose devices it is for; empty for all.
+    missing : callable, optional
+        Why this process cannot have it, or None.
     """
 
     name: str
     transform: Callable[..., jax.Array]
     flops: Callable[[int, int], float]
     has_precision: bool
+    platforms: tuple[str, ...] = ()
+    missing: Callable[[], str | None] = lambda: None
 
 
 KERNELS: Mapping[str, Kernel] = MappingProxyType(
     {
         "xla": Kernel("xla", xla.transform, dft_flops, has_precision=False),
         "matmul": Kernel("matmul", matmul.transform, matmul.flops, has_precision=True),
+        "host": Kernel("host", host.transform, dft_flops, False, ("cpu",), host.missing),
     }
 )
 
-__all__ = ["KERNELS", "Kernel", "matmul", "phases", "real", "samples", "tables", "trig", "twiddle", "xla"]
+__all__ = ["KERNELS", "Kernel", "host", "matmul", "phases", "real", "samples", "tables", "trig", "twiddle", "xla"]

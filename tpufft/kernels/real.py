@@ -8,14 +8,19 @@ planes; a short one is a product with the cosines and sines of the entries that 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from types import MappingProxyType, ModuleType
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tpufft.kernels import matmul, phases, xla
+from tpufft.kernels import host, matmul, phases, xla
 from tpufft.steps import Precision, dft_flops
+
+LIBRARIES: Mapping[str, ModuleType] = MappingProxyType({"xla": xla, "host": host})
+"""The kernels that have transforms of real data of their own."""
 
 
 def r2c(
@@ -43,9 +48,9 @@ def r2c(
     weighted : bool
         Whether the entries 0 < k < N / 2 of the halved axis, which stand for two, count twice.
     kernel : str
-        ``"xla"`` or ``"matmul"``.
+        A key of ``KERNELS``.
     precision : Precision
-        Of the products of ``"matmul"``; ``None`` with ``"xla"``.
+        Of the products of ``"matmul"``; ``None`` with libraries.
     """
     *others, axis = axes
     n = x.shape[axis]
@@ -53,10 +58,12 @@ def r2c(
     if kernel == "matmul":
         y = _planes_r2c(lines(x, axis), inverse, factors, precision).reshape(_resized(x, axis, n // 2 + 1))
         return matmul.transform(y, tuple(others), inverse=inverse, scale=1.0, precision=precision)
-    xla.refuse_precision(precision)
-    y = jnp.fft.rfftn(x, axes=axes)
+    library = LIBRARIES[kernel]
+    library.refuse_precision(precision)
+    y = library.r2c(x, axes, 1.0 if weighted else scale)
     # Of real data, the other sign is the conjugate.
-    return _times(y.conj() if inverse else y, axis, factors)
+    y = y.conj() if inverse else y
+    return _times(y, axis, factors) if weighted else y
 
 
 def c2r(
@@ -93,11 +100,11 @@ def c2r(
         z = matmul.transform(z, tuple(others), inverse=inverse, scale=1.0, precision=precision)
         factors = _weights(n, weighted) * scale
         return _planes_c2r(lines(z, axis), n, inverse, factors, precision).reshape(_resized(z, axis, n))
-    xla.refuse_precision(precision)
-    # The compiler's inverse has the weights in it and divides by the length.
-    sizes = (*(z.shape[other] for other in others), n)
-    factors = _weights(n, weighted) / _weights(n, True) * (scale * math.prod(sizes))
-    return jnp.fft.irfftn(_times(z if inverse else z.conj(), axis, factors), s=sizes, axes=axes)
+    library = LIBRARIES[kernel]
+    library.refuse_precision(precision)
+    z = z if inverse else z.conj()
+    # Libraries have the weights in their inverse.
+    return library.c2r(z if weighted else _times(z, axis, 1.0 / _weights(n, True)), axes, n, scale)
 
 
 def flops(kernel: str, length: int, batch: int) -> float:

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tpufft.kernels import matmul, phases, real, xla
+from tpufft.kernels import matmul, phases, real
 from tpufft.steps import Precision, dft_flops
 
 
@@ -43,9 +43,9 @@ def transform(x: jax.Array, axis: int, *, kind: str, scale: float, kernel: str, 
     scale : float
         A factor on all of it.
     kernel : str
-        ``"xla"`` or ``"matmul"``.
+        A key of ``KERNELS``.
     precision : Precision
-        Of the products of ``"matmul"``; ``None`` with ``"xla"``.
+        Of the products of ``"matmul"``; ``None`` with libraries.
     """
     if jnp.iscomplexobj(x):
         planes = jnp.stack([x.real, x.imag])
@@ -111,8 +111,8 @@ def _c4(x: jax.Array, scale: float, kernel: str, precision: Precision) -> jax.Ar
     index = np.arange(n // 2)
     z = lax.complex(x[:, ::2], jnp.flip(x[:, 1::2], 1))
     z = z * _wave(8 * n, 4 * index + 1, 1.0, z)
-    whole = matmul.transform if kernel == "matmul" else xla.transform
-    z = whole(z, (1,), inverse=False, scale=1.0, precision=precision)
+    whole = matmul if kernel == "matmul" else real.LIBRARIES[kernel]
+    z = whole.transform(z, (1,), inverse=False, scale=1.0, precision=precision)
     z = z * _wave(2 * n, index, scale, z)
     return _interleaved(z.real, -jnp.flip(z.imag, 1))
 

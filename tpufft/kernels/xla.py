@@ -20,6 +20,17 @@ def transform(x: jax.Array, axes: tuple[int, ...], *, inverse: bool, scale: floa
     return _scaled(jnp.fft.ifftn(x, axes=axes), scale * length)
 
 
+def r2c(x: jax.Array, axes: tuple[int, ...], scale: float) -> jax.Array:
+    """``rfftn`` times `scale`."""
+    return _scaled(jnp.fft.rfftn(x, axes=axes), scale)
+
+
+def c2r(z: jax.Array, axes: tuple[int, ...], n: int, scale: float) -> jax.Array:
+    """``irfftn`` to `n` points along the last of `axes`, without its division, times `scale`."""
+    sizes = (*(z.shape[axis] for axis in axes[:-1]), n)
+    return _scaled(jnp.fft.irfftn(z, s=sizes, axes=axes), scale * math.prod(sizes))
+
+
 def refuse_precision(precision: Precision) -> None:
     """The compiler's FFT has one precision."""
     if precision is not None:

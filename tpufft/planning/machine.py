@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass
 
 from jax.sharding import Mesh
 
 from tpufft.execution import mesh_platform
-from tpufft.meshes import AnyMesh
+from tpufft.meshes import AnyMesh, host_cores
 from tpufft.tpu import CHIPS, Chip
 
 BF16_PASSES = 6
@@ -45,6 +44,8 @@ class Machine:
         Whether a ring gains from sending both ways.
     ring_bytes : float
         Bytes of a chunk up to which ``auto`` considers the ring, which holds twice as many chunks as an exchange.
+    platform : str
+        What its kernels are for, as JAX names it.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Machine:
     latency: float
     both_ways: bool
     ring_bytes: float
+    platform: str
 
     def exchange_seconds(self, chunk_bytes: int, count: int) -> float:
         """Time on the wire of one exchange among `count` devices."""
@@ -90,11 +92,6 @@ def machine_of(mesh: AnyMesh, kind: str | None = None) -> Machine:
     return _host(mesh.size)
 
 
-def host_cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def _host(devices: int) -> Machine:
     """A host's cores shared by its CPU devices; rates of a 2020s x86 server core, measured with XLA's kernels."""
     share = min(1.0, host_cores() / devices)
@@ -110,6 +107,7 @@ def _host(devices: int) -> Machine:
         latency=1.5e-4,
         both_ways=False,
         ring_bytes=1 << 14,
+        platform="cpu",
     )
 
 
@@ -125,6 +123,7 @@ GPU = Machine(
     latency=2e-5,
     both_ways=False,
     ring_bytes=1 << 14,
+    platform="gpu",
 )
 """A data-centre GPU of the 2020s in round figures; not measured."""
 
@@ -144,6 +143,7 @@ def _tpu(chip: Chip) -> Machine:
         latency=1e-6,
         both_ways=True,
         ring_bytes=math.inf,
+        platform="tpu",
     )
 
 

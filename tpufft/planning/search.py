@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from tpufft.errors import LayoutError
+from tpufft.errors import LayoutError, MissingExtraError
 from tpufft.kernels import KERNELS
 from tpufft.layout import Layout, Spec, format_spec
 from tpufft.planning.cost import program_seconds, step_cost
@@ -35,6 +35,9 @@ from tpufft.steps import (
     Step,
     dft_flops,
 )
+
+COSTED = ("xla", "matmul")
+"""The kernels that the cost model has rates of, of which ``auto`` takes the faster."""
 
 KEEP = 6
 """How many candidates are kept."""
@@ -92,7 +95,7 @@ def candidates(problem: Problem, start: Layout, goal: Spec, machine: Machine) ->
     LayoutError
         Where no method that the problem allows leads there.
     """
-    kernels = _kernels(problem)
+    kernels = _kernels(problem, machine)
     found: dict[tuple[Step, ...], Candidate] = {}
 
     def searched(*, recut: bool) -> list[Program]:
@@ -123,10 +126,16 @@ def _no_plan(problem: Problem, start: Layout, goal: Spec) -> str:
     )
 
 
-def _kernels(problem: Problem) -> tuple[str, ...]:
-    if problem.kernel != "auto":
-        return (problem.kernel,)
-    return tuple(name for name, kernel in KERNELS.items() if problem.precision is None or kernel.has_precision)
+def _kernels(problem: Problem, machine: Machine) -> tuple[str, ...]:
+    if problem.kernel == "auto":
+        return tuple(name for name in COSTED if problem.precision is None or KERNELS[name].has_precision)
+    kernel = KERNELS[problem.kernel]
+    if kernel.platforms and machine.platform not in kernel.platforms:
+        raise LayoutError(f"kernel={kernel.name!r} is for devices of {kernel.platforms}, not for a {machine.name}")
+    reason = kernel.missing()
+    if reason is not None:
+        raise MissingExtraError(f"kernel={kernel.name!r}", kernel.name, reason)
+    return (kernel.name,)
 
 
 def _with_kernel(steps: tuple[Step, ...], name: str) -> tuple[Step, ...]:

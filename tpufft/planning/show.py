@@ -8,8 +8,9 @@ from jax.sharding import Mesh
 
 from tpufft.execution import Bound
 from tpufft.layout import format_spec
+from tpufft.meshes import host_cores
 from tpufft.planning.cost import StepCost
-from tpufft.planning.machine import Machine, host_cores
+from tpufft.planning.machine import Machine
 from tpufft.planning.problem import Problem
 
 _WIDTH = 62

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from tpufft.kernels import KERNELS
 from tpufft.steps import Precision
 
 METHODS = ("auto", "exchange", "ring")
@@ -81,8 +82,8 @@ def check_precision(precision: Precision, kernel: str, also: tuple[str, ...] = (
             "precision='float64_emulated' is not built yet for transforms, only for tpufft.matmul and tpufft.einsum; "
             "use complex128 on a platform that has it"
         )
-    if kernel == "xla":
-        raise ValueError(f"precision={precision!r}: kernel='xla' has no choice of precision; use kernel='matmul'")
+    if kernel != "auto" and not KERNELS[kernel].has_precision:
+        raise ValueError(f"precision={precision!r}: kernel={kernel!r} has no choice of precision; use kernel='matmul'")
     if isinstance(precision, lax.DotAlgorithmPreset | lax.Precision):
         return precision
     if isinstance(precision, str):

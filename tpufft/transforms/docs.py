@@ -27,7 +27,7 @@ _OPTIONS = """overwrite_x : bool, default False
     method : {"auto", "exchange", "ring"}, default "auto"
         How a chunked axis is transformed: by all-to-all exchanges, by the one-shuffle product with the DFT matrix, or
         by whichever the cost model predicts to be faster.
-    kernel : {"auto", "xla", "matmul"}, default "auto"
+    kernel : {"auto", "xla", "matmul", "host"}, default "auto"
         How a device transforms what it holds whole: the compiler's FFT, or products with DFT matrices.
     precision : optional
         Of products, as ``jax.lax`` takes it (a word or a ``DotAlgorithmPreset``); highest by default. Implies

@@ -1,0 +1,72 @@
+"""The kernel `host`: FFTs of CPU devices by an installed library with FFTW's interface, called through JAX's FFI.
+
+MKL (``pip install mkl``) or FFTW; any axes in place with their strides. Needs numba, which compiles the handler.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+
+import jax
+import jax.numpy as jnp
+
+from tpufft.kernels.host.library import UnavailableError, library
+from tpufft.kernels.host.primitive import call
+from tpufft.kernels.host.problem import MAX_AXES, Kind
+from tpufft.steps import Precision
+
+
+@functools.cache
+def missing() -> str | None:
+    """Why the kernel cannot be had in this process, or None."""
+    if importlib.util.find_spec("numba") is None:
+        return "numba is not installed"
+    try:
+        library()
+    except UnavailableError as error:
+        return str(error)
+    return None
+
+
+def transform(x: jax.Array, axes: tuple[int, ...], *, inverse: bool, scale: float, precision: Precision) -> jax.Array:
+    """The DFT of `x` along `axes` times `scale`; `precision` has no meaning here and must be None."""
+    refuse_precision(precision)
+    longer = tuple(axis for axis in axes if x.shape[axis] > 1)
+    if x.size == 0 or not longer:
+        return x if scale == 1.0 else x * jnp.asarray(scale, jnp.finfo(x.dtype).dtype)
+    groups = [longer[start : start + MAX_AXES] for start in range(0, len(longer), MAX_AXES)]
+    for number, group in enumerate(groups):
+        last = number == len(groups) - 1
+        x = call(x, Kind.C2C, group, 0, inverse, scale if last else 1.0)
+    return x
+
+
+def r2c(x: jax.Array, axes: tuple[int, ...], scale: float) -> jax.Array:
+    """``rfftn`` times `scale`."""
+    *others, axis = axes
+    n = x.shape[axis]
+    if x.size == 0:
+        return jnp.fft.rfftn(x, axes=axes)
+    y = call(x, Kind.R2C, (axis,), n, False, 1.0 if others else scale)
+    return transform(y, tuple(others), inverse=False, scale=scale, precision=None) if others else y
+
+
+def c2r(z: jax.Array, axes: tuple[int, ...], n: int, scale: float) -> jax.Array:
+    """``irfftn`` to `n` points along the last of `axes`, without its division, times `scale`."""
+    *others, axis = axes
+    if z.size == 0 or n == 0:
+        shape = (*z.shape[:axis], n, *z.shape[axis + 1 :])
+        return jnp.zeros(shape, z.real.dtype)
+    if others:
+        z = transform(z, tuple(others), inverse=True, scale=1.0, precision=None)
+    return call(z, Kind.C2R, (axis,), n, True, scale)
+
+
+def refuse_precision(precision: Precision) -> None:
+    """The library has one precision."""
+    if precision is not None:
+        raise ValueError(f"precision={precision!r}: kernel='host' has no choice of precision; use kernel='matmul'")
+
+
+__all__ = ["UnavailableError", "c2r", "call", "library", "missing", "r2c", "refuse_precision", "transform"]

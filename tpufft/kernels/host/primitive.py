@@ -1,0 +1,122 @@
+"""The call of the handler as a JAX primitive: linear, differentiable both ways, batched by one more axis."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
+
+from tpufft.kernels.host.problem import Kind, problem
+from tpufft.meshes import host_cores
+
+host_p = Primitive("tpufft_host_dft")
+
+
+def call(x: jax.Array, kind: Kind, axes: tuple[int, ...], length: int, inverse: bool, scale: float) -> jax.Array:
+    """The library's unnormalised transform times `scale`, of an array with no empty axis.
+
+    Parameters
+    ----------
+    x : jax.Array
+        As `kind` has it.
+    kind : Kind
+        ``C2C``, or ``R2C`` (sign minus) or ``C2R`` (sign plus) along one axis.
+    axes : tuple of int
+        From the front; at most three.
+    length : int
+        Of a real axis on its real side; 0 for ``C2C``.
+    inverse : bool
+        Sign plus; for ``C2C``.
+    scale : float
+        A factor on all of it.
+    """
+    return host_p.bind(x, kind=kind, axes=axes, length=length, inverse=inverse, scale=scale)
+
+
+def _abstract(x: Any, *, kind: Kind, axes: tuple[int, ...], length: int, inverse: bool, scale: float) -> Any:
+    if kind == Kind.C2C:
+        return x.update()
+    shape = list(x.shape)
+    shape[axes[0]] = length // 2 + 1 if kind == Kind.R2C else length
+    precision = x.dtype.itemsize if kind == Kind.R2C else x.dtype.itemsize // 2
+    number = np.dtype(f"c{2 * precision}" if kind == Kind.R2C else f"f{precision}")
+    return x.update(shape=tuple(shape), dtype=number)
+
+
+def _impl(x: Any, **parameters: Any) -> Any:
+    return jax.jit(functools.partial(host_p.bind, **parameters))(x)
+
+
+def _lower(
+    ctx: mlir.LoweringRuleContext,
+    operand: Any,
+    *,
+    kind: Kind,
+    axes: tuple[int, ...],
+    length: int,
+    inverse: bool,
+    scale: float,
+) -> Sequence[Any]:
+    # Imports numba, which takes a second; UnavailableError was the planner's to find.
+    from tpufft.kernels.host.handler import TARGET, register
+
+    register()
+    source: Any
+    target: Any
+    (source,), (target,) = ctx.avals_in, ctx.avals_out
+    real = source if kind == Kind.R2C else target
+    double = source.dtype.itemsize == (8 if kind == Kind.R2C else 16)
+    given = problem(kind, real.shape, axes, double=double, inverse=inverse, scale=scale)
+    row = given.words(_threads(ctx))
+    # An argument of the program is not the call's to overwrite; whatever was computed is.
+    own = not isinstance(operand, mlir.ir.BlockArgument)
+    aliases = {0: 0} if kind == Kind.C2C and own else {}
+    return jax.ffi.ffi_lowering(TARGET, operand_output_aliases=aliases)(ctx, operand, problem=row)
+
+
+def _threads(ctx: mlir.LoweringRuleContext) -> int:
+    """A device's share of the cores: the devices of a program all run at once."""
+    context: Any = ctx.module_context.axis_context
+    mesh = getattr(context, "mesh", None)
+    devices = mesh.size if mesh is not None else getattr(context, "num_devices", 1)
+    return max(1, host_cores() // max(1, devices))
+
+
+def _transpose(ct: Any, x: Any, **parameters: Any) -> list[Any]:
+    """The matrix transposed, without conjugation, as JAX has it for complex numbers."""
+    if type(ct) is ad.Zero:
+        return [ad.Zero(x.aval)]
+    kind, (axis, *_), length = parameters["kind"], parameters["axes"], parameters["length"]
+    if kind == Kind.C2C:
+        return [host_p.bind(ct, **parameters)]
+    # A half spectrum's inner entries stand for two.
+    stands_for = np.ones(length // 2 + 1)
+    stands_for[1 : (length + 1) // 2] = 2.0
+    if kind == Kind.R2C:
+        factors = _along(1.0 / stands_for, ct, axis)
+        return [host_p.bind(ct.conj() * factors, **parameters | {"kind": Kind.C2R})]
+    return [host_p.bind(ct, **parameters | {"kind": Kind.R2C}).conj() * _along(stands_for, ct, axis)]
+
+
+def _along(table: np.ndarray, like: jax.Array, axis: int) -> jax.Array:
+    table = table.reshape(-1, *(1,) * (like.ndim - axis - 1))[(None,) * axis]
+    return jnp.asarray(table, jnp.finfo(like.dtype).dtype)
+
+
+def _batch(arguments: Any, dimensions: Any, **parameters: Any) -> tuple[Any, int]:
+    (x,), (dimension,) = arguments, dimensions
+    axes = tuple(axis + (axis >= dimension) for axis in parameters["axes"])
+    return host_p.bind(x, **parameters | {"axes": axes}), dimension
+
+
+host_p.def_impl(_impl)
+host_p.def_abstract_eval(_abstract)
+mlir.register_lowering(host_p, _lower, platform="cpu")
+ad.deflinear2(host_p, _transpose)
+batching.primitive_batchers[host_p] = _batch
