@@ -11,6 +11,7 @@ import importlib.util
 import jax
 import jax.numpy as jnp
 
+from tpufft.kernels import xla
 from tpufft.kernels.host.library import UnavailableError, library
 from tpufft.kernels.host.primitive import call
 from tpufft.kernels.host.problem import MAX_AXES, Kind
@@ -34,7 +35,7 @@ def transform(x: jax.Array, axes: tuple[int, ...], *, inverse: bool, scale: floa
     refuse_precision(precision)
     longer = tuple(axis for axis in axes if x.shape[axis] > 1)
     if x.size == 0 or not longer:
-        return x if scale == 1.0 else x * jnp.asarray(scale, jnp.finfo(x.dtype).dtype)
+        return xla.scaled(x, scale)
     groups = [longer[start : start + MAX_AXES] for start in range(0, len(longer), MAX_AXES)]
     for number, group in enumerate(groups):
         last = number == len(groups) - 1
