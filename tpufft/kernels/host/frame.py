@@ -5,6 +5,7 @@ Later minor versions add fields behind these, and take handlers that say 0.3.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
@@ -13,9 +14,6 @@ from numba.core import cgutils
 from numba.extending import intrinsic as numba_intrinsic
 
 MAJOR, MINOR = 0, 3
-
-intrinsic: Any = numba_intrinsic
-"""What it makes is called with other arguments than it was written with, which no type checker knows."""
 
 EXTENSION = 8
 API = 16
@@ -38,6 +36,11 @@ ERROR_WORDS = 4
 """Of the structure that an error is made of: size, extension, message, code."""
 
 RESOURCE_EXHAUSTED = 8
+
+
+def intrinsic(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Numba's, of a type: what it makes is called with other arguments than it was written with."""
+    return numba_intrinsic(function)
 
 
 def _memory(bits: int, floating: bool) -> tuple[ir.Type, types.Type]:
