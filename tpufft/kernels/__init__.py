@@ -30,6 +30,8 @@ class Kernel:
         Whose devices it is for; empty for all.
     missing : callable, optional
         Why this process cannot have it, or None.
+    is_usable : callable, optional
+        Whether ``missing`` is None; where not, tells why, once.
     """
 
     name: str
@@ -38,13 +40,18 @@ class Kernel:
     has_precision: bool
     platforms: tuple[str, ...] = ()
     missing: Callable[[], str | None] = lambda: None
+    is_usable: Callable[[], bool] = lambda: True
+
+    def is_for(self, platform: str) -> bool:
+        """Whether devices of a platform, as JAX names it, can have it."""
+        return not self.platforms or platform in self.platforms
 
 
 KERNELS: Mapping[str, Kernel] = MappingProxyType(
     {
         "xla": Kernel("xla", xla.transform, dft_flops, has_precision=False),
         "matmul": Kernel("matmul", matmul.transform, matmul.flops, has_precision=True),
-        "host": Kernel("host", host.transform, dft_flops, False, ("cpu",), host.missing),
+        "host": Kernel("host", host.transform, dft_flops, False, ("cpu",), host.missing, host.is_usable),
     }
 )
 

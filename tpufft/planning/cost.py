@@ -55,6 +55,9 @@ PASSES = (
 )
 """Steps that read a chunk and write one."""
 
+KERNEL_STEPS = (Local, LocalReal, LocalTrig)
+"""Steps that a kernel does."""
+
 PERMUTING = (Copy, Rearrange, Collect, Spread)
 """Steps that send parts of a chunk to other devices."""
 
@@ -87,7 +90,11 @@ def step_cost(step: Step, layout: Layout, machine: Machine) -> StepCost:
     traffic = memory_passes(step, layout) * layout.chunk_bytes
     wire = step.wire_bytes(layout)
     memory = traffic / machine.memory_bandwidth
-    seconds = max(_arithmetic_seconds(step, layout, flops, machine), memory)
+    if isinstance(step, KERNEL_STEPS) and step.kernel == "host":
+        # In place, no new page is touched: the rate was measured with its passes over memory.
+        seconds = machine.call_latency + _arithmetic_seconds(step, layout, flops, machine)
+    else:
+        seconds = max(_arithmetic_seconds(step, layout, flops, machine), memory)
     if isinstance(step, Exchange):
         seconds += machine.exchange_seconds(layout.chunk_bytes, layout.device_count_along(step.names))
     elif isinstance(step, Ring | Nonuniform):
@@ -161,6 +168,8 @@ def memory_passes(step: Step, layout: Layout) -> float:
     if isinstance(step, Local | LocalReal):
         if step.kernel == "matmul":
             return sum(4.0 + 4.0 * len(matmul.radices(layout.shape[axis])) for axis in step.axes)
+        if step.kernel == "host":
+            return 2.0 * len(step.axes)
         return sum(2.0 if axis == layout.rank - 1 else 4.0 for axis in step.axes)
     if isinstance(step, LocalTrig):
         return 8.0
@@ -225,11 +234,14 @@ def _arithmetic_seconds(step: Step, layout: Layout, flops: float, machine: Machi
         batch = layout.chunk_size / layout.chunk_shape[step.axis]
         return 2.0 * flops / (machine.matmul_flops * min(1.0, (1 + batch) / machine.matmul_width))
     if isinstance(step, LocalTrig):
-        return flops / (machine.fft_flops if step.kernel == "xla" else machine.matmul_flops / 2)
+        rates = {"xla": machine.fft_flops, "host": machine.library_flops, "matmul": machine.matmul_flops / 2}
+        return flops / rates[step.kernel]
     if isinstance(step, Local | LocalReal) and step.kernel == "matmul":
         radices = [radix for axis in step.axes for radix in matmul.radices(layout.shape[axis]) or (1,)]
         mean = math.prod(radices) ** (1 / max(len(radices), 1))
         return flops / (machine.matmul_flops * min(1.0, 2 * mean / machine.matmul_width) / 2)
+    if isinstance(step, Local | LocalReal) and step.kernel == "host":
+        return flops / machine.library_flops
     if isinstance(step, Local | LocalReal):
         strided = not _trailing(step.axes, layout.rank)
         return flops / machine.fft_flops * (machine.strided_penalty if strided else 1.0)

@@ -25,6 +25,8 @@ class Machine:
         What it is.
     fft_flops : float
         FLOP/s of the compiler's own FFT, by the 5 N log2 N convention.
+    library_flops : float
+        FLOP/s of the kernel `host` by the same convention; where a device has no such kernel, the compiler's.
     matmul_flops : float
         FLOP/s of float32 products at highest precision, large enough to fill the device.
     matmul_width : int
@@ -40,6 +42,8 @@ class Machine:
         two ways. None: each device sends all but its own part.
     latency : float
         Seconds for a collective to start.
+    call_latency : float
+        Seconds for a call of the kernel `host` to start.
     both_ways : bool
         Whether a ring gains from sending both ways.
     ring_bytes : float
@@ -50,6 +54,7 @@ class Machine:
 
     name: str
     fft_flops: float
+    library_flops: float
     matmul_flops: float
     matmul_width: int
     memory_bandwidth: float
@@ -57,6 +62,7 @@ class Machine:
     wire_bandwidth: float
     exchange_share: float | None
     latency: float
+    call_latency: float
     both_ways: bool
     ring_bytes: float
     platform: str
@@ -98,6 +104,7 @@ def _host(devices: int) -> Machine:
     return Machine(
         name="host",
         fft_flops=7.5e9 * share,
+        library_flops=2.0e10 * share,
         matmul_flops=5.5e10 * share,
         matmul_width=64,
         memory_bandwidth=5.0e9 * share,
@@ -105,6 +112,7 @@ def _host(devices: int) -> Machine:
         wire_bandwidth=1.0e9 * share,
         exchange_share=None,
         latency=1.5e-4,
+        call_latency=2e-5,
         both_ways=False,
         ring_bytes=1 << 14,
         platform="cpu",
@@ -114,6 +122,7 @@ def _host(devices: int) -> Machine:
 GPU = Machine(
     name="gpu",
     fft_flops=2.0e12,
+    library_flops=2.0e12,
     matmul_flops=2.0e13,
     matmul_width=64,
     memory_bandwidth=1.5e12,
@@ -121,6 +130,7 @@ GPU = Machine(
     wire_bandwidth=1.0e11,
     exchange_share=None,
     latency=2e-5,
+    call_latency=0.0,
     both_ways=False,
     ring_bytes=1 << 14,
     platform="gpu",
@@ -134,6 +144,7 @@ def _tpu(chip: Chip) -> Machine:
     return Machine(
         name=chip.name,
         fft_flops=product / 50,
+        library_flops=product / 50,
         matmul_flops=product,
         matmul_width=128,
         memory_bandwidth=chip.hbm_bandwidth / chip.devices,
@@ -141,6 +152,7 @@ def _tpu(chip: Chip) -> Machine:
         wire_bandwidth=chip.link_bandwidth / chip.devices,
         exchange_share=1 / 8,
         latency=1e-6,
+        call_latency=0.0,
         both_ways=True,
         ring_bytes=math.inf,
         platform="tpu",

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from tpufft.errors import LayoutError, MissingExtraError
 from tpufft.kernels import KERNELS
 from tpufft.layout import Layout, Spec, format_spec
-from tpufft.planning.cost import program_seconds, step_cost
+from tpufft.planning.cost import KERNEL_STEPS, program_seconds, step_cost
 from tpufft.planning.inplace import StepBuilder, Tools, by_exchange, by_ring, nonuniform, single
 from tpufft.planning.machine import Machine
 from tpufft.planning.operations import DFT, Flip, Multiply, Operation, Pointwise, Real, Roll, Samples, Transform, Trig
@@ -36,17 +36,11 @@ from tpufft.steps import (
     dft_flops,
 )
 
-COSTED = ("xla", "matmul")
-"""The kernels that the cost model has rates of, of which ``auto`` takes the faster."""
-
 KEEP = 6
 """How many candidates are kept."""
 
 VISITS = 2
 """How often one state is expanded, so that more than the cheapest way is found."""
-
-
-KERNEL_STEPS = (Local, LocalReal, LocalTrig)
 
 
 @dataclass(frozen=True)
@@ -128,9 +122,15 @@ def _no_plan(problem: Problem, start: Layout, goal: Spec) -> str:
 
 def _kernels(problem: Problem, machine: Machine) -> tuple[str, ...]:
     if problem.kernel == "auto":
-        return tuple(name for name in COSTED if problem.precision is None or KERNELS[name].has_precision)
+        return tuple(
+            name
+            for name, kernel in KERNELS.items()
+            if (problem.precision is None or kernel.has_precision)
+            and kernel.is_for(machine.platform)
+            and kernel.is_usable()
+        )
     kernel = KERNELS[problem.kernel]
-    if kernel.platforms and machine.platform not in kernel.platforms:
+    if not kernel.is_for(machine.platform):
         raise LayoutError(f"kernel={kernel.name!r} is for devices of {kernel.platforms}, not for a {machine.name}")
     reason = kernel.missing()
     if reason is not None:
@@ -274,7 +274,7 @@ class _Moves:
         """What the axis' transform costs at least, wherever it is done."""
         flops = dft_flops(layout.shape[axis], 1) * layout.chunk_size / max(layout.shape[axis], 1)
         flops *= 1.0 if layout.dtype.kind == "c" else 0.5
-        return flops / max(self.machine.fft_flops, self.machine.matmul_flops)
+        return flops / max(self.machine.fft_flops, self.machine.library_flops, self.machine.matmul_flops)
 
     def _local(self, build: StepBuilder, group: dict[int, DFT], real: Real | None) -> None:
         """One step for all DFTs of whole axes, a real one among them or not."""

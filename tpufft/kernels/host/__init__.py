@@ -6,14 +6,17 @@ MKL (``pip install mkl``) or FFTW; any axes in place with their strides. Needs n
 from __future__ import annotations
 
 import functools
+import importlib.metadata
 import importlib.util
+import logging
+from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
 
 from tpufft.kernels import xla
 from tpufft.kernels.host.library import UnavailableError, library
-from tpufft.kernels.host.primitive import call
+from tpufft.kernels.host.primitive import TARGET, call, exported_calls
 from tpufft.kernels.host.problem import MAX_AXES, Kind
 from tpufft.steps import Precision
 
@@ -28,6 +31,49 @@ def missing() -> str | None:
     except UnavailableError as error:
         return str(error)
     return None
+
+
+def is_usable() -> bool:
+    """Whether it can be had; where not, the reason is told, once per process."""
+    reason = missing()
+    if reason is not None:
+        tell(reason, [name for name in ("numba", "mkl") if _is_installed(name)])
+    return reason is None
+
+
+@functools.lru_cache(maxsize=8)
+def _log(level: int, text: str) -> None:
+    logging.getLogger("tpufft").log(level, text)
+
+
+def tell(reason: str, there: Sequence[str]) -> None:
+    """Log, once, why the kernel is not used: a warning where parts of the extra are `there`, else information."""
+    level = logging.WARNING if there else logging.INFO
+    _log(level, f"transforms on CPUs take the compiler's FFT, not kernel 'host': {reason} (pip install 'tpufft[host]')")
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def register() -> None:
+    """Make the library's calls known to JAX in this process; for one that only loads exported programs with them.
+
+    Where a program is traced, this happens by itself.
+
+    Raises
+    ------
+    UnavailableError
+        There is no library.
+    """
+    # Imports numba, which takes a second.
+    from tpufft.kernels.host import handler
+
+    handler.register()
 
 
 def transform(x: jax.Array, axes: tuple[int, ...], *, inverse: bool, scale: float, precision: Precision) -> jax.Array:
@@ -70,4 +116,18 @@ def refuse_precision(precision: Precision) -> None:
         raise ValueError(f"precision={precision!r}: kernel='host' has no choice of precision; use kernel='matmul'")
 
 
-__all__ = ["UnavailableError", "c2r", "call", "library", "missing", "r2c", "refuse_precision", "transform"]
+__all__ = [
+    "TARGET",
+    "UnavailableError",
+    "c2r",
+    "call",
+    "exported_calls",
+    "is_usable",
+    "library",
+    "missing",
+    "r2c",
+    "refuse_precision",
+    "register",
+    "tell",
+    "transform",
+]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import threading
 from typing import Any
 
 import jax
@@ -19,10 +20,7 @@ from numba.extending import register_jitable
 
 from tpufft.kernels.host import frame
 from tpufft.kernels.host.library import FUNCTIONS, PREFIXES, library
-from tpufft.kernels.host.problem import Kind, Word
-
-TARGET = "tpufft_host_dft"
-"""The name of the handler in compiled programs."""
+from tpufft.kernels.host.problem import TARGET, Kind, Word
 
 SETS, WAYS = 64, 8
 """Plans are kept in so many sets of so many; of a full set the one that rested longest makes room."""
@@ -60,6 +58,7 @@ def _external(name: str, signature: Any) -> types.ExternalFunction:
     return types.ExternalFunction(_symbol(name), signature)
 
 
+_registering = threading.Lock()
 _array: Any = numba.carray  # pyright: ignore[reportPrivateImportUsage]
 _table = frame.symbol(_symbol("table"))
 _mutex = frame.symbol(_symbol("mutex"))
@@ -300,7 +299,6 @@ def _addresses() -> dict[str, int]:
     return addresses
 
 
-@functools.cache
 def register() -> None:
     """Make the handler known to JAX, once per process.
 
@@ -309,6 +307,12 @@ def register() -> None:
     UnavailableError
         There is no library.
     """
+    with _registering:
+        _register()
+
+
+@functools.cache
+def _register() -> None:
     for name, address in _addresses().items():
         llvmlite.binding.add_symbol(_symbol(name), address)
     signature = _word(_word)

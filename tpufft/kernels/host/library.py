@@ -104,6 +104,8 @@ def _fftw() -> Iterator[tuple[str, tuple[str, ...]]]:
         folder = f"{specification.submodule_search_locations[0]}.libs"
         bundled = [glob.glob(os.path.join(folder, f"lib{name}[-.]*")) for name in ("fftw3f", "fftw3", *_OPENMP)]
         if bundled[0] and bundled[1]:
+            for path in glob.glob(os.path.join(folder, "libgomp*")):
+                ctypes.CDLL(path)  # the others find it by its name once it is loaded
             yield "FFTW", tuple(paths[0] for paths in bundled if paths)
 
 

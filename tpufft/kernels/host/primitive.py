@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import jax
@@ -12,10 +14,16 @@ import numpy as np
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
-from tpufft.kernels.host.problem import Kind, problem
+from tpufft.kernels import xla
+from tpufft.kernels.host.problem import TARGET, Kind, problem
 from tpufft.meshes import host_cores
 
-host_p = Primitive("tpufft_host_dft")
+host_p = Primitive(TARGET)
+
+LEAST_SHARED = 1 << 16
+"""Numbers from which on one call is worth several threads."""
+
+_exports_calls = contextvars.ContextVar("tpufft_host_exports_calls", default=False)
 
 
 def call(x: jax.Array, kind: Kind, axes: tuple[int, ...], length: int, inverse: bool, scale: float) -> jax.Array:
@@ -37,6 +45,21 @@ def call(x: jax.Array, kind: Kind, axes: tuple[int, ...], length: int, inverse: 
         A factor on all of it.
     """
     return host_p.bind(x, kind=kind, axes=axes, length=length, inverse=inverse, scale=scale)
+
+
+@contextlib.contextmanager
+def exported_calls() -> Iterator[None]:
+    """Within it, ``jax.export`` keeps calls of the library; without it, it writes the compiler's FFT instead.
+
+    An exported program is meant for any machine, and one that calls the library runs only where a process has called
+    :func:`tpufft.kernels.host.register`. JAX has to be told, too, that the call is known:
+    ``disabled_checks=[jax.export.DisabledSafetyCheck.custom_call(tpufft.kernels.host.TARGET)]``.
+    """
+    token = _exports_calls.set(True)
+    try:
+        yield
+    finally:
+        _exports_calls.reset(token)
 
 
 def _abstract(x: Any, *, kind: Kind, axes: tuple[int, ...], length: int, inverse: bool, scale: float) -> Any:
@@ -63,8 +86,11 @@ def _lower(
     inverse: bool,
     scale: float,
 ) -> Sequence[Any]:
+    if ctx.module_context.lowering_parameters.for_export and not _exports_calls.get():
+        portable = functools.partial(_portable, kind=kind, axes=axes, length=length, inverse=inverse, scale=scale)
+        return mlir.lower_fun(portable, multiple_results=False)(ctx, operand)
     # Imports numba, which takes a second; UnavailableError was the planner's to find.
-    from tpufft.kernels.host.handler import TARGET, register
+    from tpufft.kernels.host.handler import register
 
     register()
     source: Any
@@ -73,11 +99,20 @@ def _lower(
     real = source if kind == Kind.R2C else target
     double = source.dtype.itemsize == (8 if kind == Kind.R2C else 16)
     given = problem(kind, real.shape, axes, double=double, inverse=inverse, scale=scale)
-    row = given.words(_threads(ctx))
+    row = given.words(_threads(ctx) if real.size >= LEAST_SHARED else 1)
     # An argument of the program is not the call's to overwrite; whatever was computed is.
     own = not isinstance(operand, mlir.ir.BlockArgument)
     aliases = {0: 0} if kind == Kind.C2C and own else {}
     return jax.ffi.ffi_lowering(TARGET, operand_output_aliases=aliases)(ctx, operand, problem=row)
+
+
+def _portable(
+    x: jax.Array, *, kind: Kind, axes: tuple[int, ...], length: int, inverse: bool, scale: float
+) -> jax.Array:
+    """The same by the compiler's own FFT."""
+    if kind == Kind.C2C:
+        return xla.transform(x, axes, inverse=inverse, scale=scale, precision=None)
+    return xla.r2c(x, axes, scale) if kind == Kind.R2C else xla.c2r(x, axes, length, scale)
 
 
 def _threads(ctx: mlir.LoweringRuleContext) -> int:

@@ -13,6 +13,9 @@ from enum import IntEnum
 
 import numpy as np
 
+TARGET = "tpufft_host_dft"
+"""The name of the library's call in compiled programs."""
+
 MAX_AXES = 3
 """Most axes of one plan; an array of more is transformed in several calls."""
 
