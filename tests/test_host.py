@@ -97,7 +97,7 @@ def test_what_the_library_refuses_is_an_error_of_xla(monkeypatch: pytest.MonkeyP
         jax.block_until_ready(jax.jit(transform)(random((16,), np.complex64)))
 
 
-def test_more_batch_axes_than_loops() -> None:
+def test_the_most_batch_axes_that_cannot_merge() -> None:
     """Every second axis is transformed, so that no two batch axes merge."""
     shape = (2,) * 21
     axes = tuple(range(1, 21, 2))

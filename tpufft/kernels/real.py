@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tpufft.kernels import host, matmul, phases, xla
+from tpufft.kernels import halves, host, matmul, phases, xla
 from tpufft.steps import Precision, dft_flops
 
 LIBRARIES: Mapping[str, ModuleType] = MappingProxyType({"xla": xla, "host": host})
@@ -54,12 +54,12 @@ def r2c(
     """
     *others, axis = axes
     n = x.shape[axis]
-    factors = _weights(n, weighted) * scale
+    factors = halves.weights(n, weighted) * scale
     if kernel == "matmul":
         y = _planes_r2c(lines(x, axis), inverse, factors, precision).reshape(_resized(x, axis, n // 2 + 1))
         return matmul.transform(y, tuple(others), inverse=inverse, scale=1.0, precision=precision)
     library = LIBRARIES[kernel]
-    library.refuse_precision(precision)
+    xla.refuse_precision(precision, kernel)
     y = library.r2c(x, axes, 1.0 if weighted else scale)
     # Of real data, the other sign is the conjugate.
     y = y.conj() if inverse else y
@@ -98,13 +98,13 @@ def c2r(
     *others, axis = axes
     if kernel == "matmul":
         z = matmul.transform(z, tuple(others), inverse=inverse, scale=1.0, precision=precision)
-        factors = _weights(n, weighted) * scale
+        factors = halves.weights(n, weighted) * scale
         return _planes_c2r(lines(z, axis), n, inverse, factors, precision).reshape(_resized(z, axis, n))
     library = LIBRARIES[kernel]
-    library.refuse_precision(precision)
+    xla.refuse_precision(precision, kernel)
     z = z if inverse else z.conj()
     # Libraries have the weights in their inverse.
-    return library.c2r(z if weighted else _times(z, axis, 1.0 / _weights(n, True)), axes, n, scale)
+    return library.c2r(z if weighted else _times(z, axis, 1.0 / halves.weights(n, True)), axes, n, scale)
 
 
 def flops(kernel: str, length: int, batch: int) -> float:
@@ -135,7 +135,7 @@ def _planes_r2c(x: jax.Array, inverse: bool, factors: np.ndarray, precision: Pre
     y = matmul.transform(pairs, (1,), inverse=inverse, scale=1.0, precision=precision)
     y = jnp.concatenate([y, y[:, :1]], axis=1)
     own, mirrored = _untangling(n, inverse, factors)
-    return y * _along(own, 1, y) + jnp.flip(y, 1).conj() * _along(mirrored, 1, y)
+    return y * halves.along(own, 1, y) + jnp.flip(y, 1).conj() * halves.along(mirrored, 1, y)
 
 
 def _planes_c2r(z: jax.Array, n: int, inverse: bool, factors: np.ndarray, precision: Precision) -> jax.Array:
@@ -157,8 +157,8 @@ def _planes_c2r(z: jax.Array, n: int, inverse: bool, factors: np.ndarray, precis
     mirrored[0] *= 2
     inside = np.ones(half + 1)
     inside[[0, half]] = 0.0
-    z = lax.complex(z.real, z.imag * _along(inside, 1, z.real))
-    pairs = z[:, :half] * _along(own, 1, z) + jnp.flip(z[:, 1:], 1).conj() * _along(mirrored, 1, z)
+    z = lax.complex(z.real, z.imag * halves.along(inside, 1, z.real))
+    pairs = z[:, :half] * halves.along(own, 1, z) + jnp.flip(z[:, 1:], 1).conj() * halves.along(mirrored, 1, z)
     y = matmul.transform(pairs, (1,), inverse=inverse, scale=1.0, precision=precision)
     return jnp.stack([y.real, -y.imag], axis=2).reshape(before, n, behind)
 
@@ -188,20 +188,7 @@ def _resized(x: jax.Array, axis: int, length: int) -> tuple[int, ...]:
 
 def _times(x: jax.Array, axis: int, factors: np.ndarray) -> jax.Array:
     """A factor for each entry along an axis; no pass over memory where all are one."""
-    return x if np.allclose(factors, 1.0, rtol=1e-15, atol=0.0) else x * _along(factors, axis, x.real)
-
-
-def _along(table: np.ndarray, axis: int, like: jax.Array) -> jax.Array:
-    """A table of the dtype of `like`, shaped to be multiplied along an axis of it."""
-    return jnp.asarray(table, like.dtype).reshape(-1, *(1,) * (like.ndim - axis - 1))[(None,) * axis]
-
-
-def _weights(n: int, weighted: bool) -> np.ndarray:
-    """For how many entries of the whole spectrum each of the half stands."""
-    weights = np.ones(n // 2 + 1)
-    if weighted:
-        weights[1 : (n + 1) // 2] = 2.0
-    return weights
+    return x if np.allclose(factors, 1.0, rtol=1e-15, atol=0.0) else x * halves.along(factors, axis, x.real)
 
 
 def _is_dense(n: int) -> bool:

@@ -31,10 +31,10 @@ def c2r(z: jax.Array, axes: tuple[int, ...], n: int, scale: float) -> jax.Array:
     return scaled(jnp.fft.irfftn(z, s=sizes, axes=axes), scale * math.prod(sizes))
 
 
-def refuse_precision(precision: Precision) -> None:
-    """The compiler's FFT has one precision."""
+def refuse_precision(precision: Precision, kernel: str = "xla") -> None:
+    """The compiler's FFT has one precision, as other libraries have."""
     if precision is not None:
-        raise ValueError(f"precision={precision!r}: kernel='xla' has no choice of precision; use kernel='matmul'")
+        raise ValueError(f"precision={precision!r}: kernel={kernel!r} has no choice of precision; use kernel='matmul'")
 
 
 def scaled(x: jax.Array, factor: float) -> jax.Array:

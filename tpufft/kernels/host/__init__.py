@@ -78,7 +78,7 @@ def register() -> None:
 
 def transform(x: jax.Array, axes: tuple[int, ...], *, inverse: bool, scale: float, precision: Precision) -> jax.Array:
     """The DFT of `x` along `axes` times `scale`; `precision` has no meaning here and must be None."""
-    refuse_precision(precision)
+    xla.refuse_precision(precision, "host")
     longer = tuple(axis for axis in axes if x.shape[axis] > 1)
     if x.size == 0 or not longer:
         return xla.scaled(x, scale)
@@ -110,12 +110,6 @@ def c2r(z: jax.Array, axes: tuple[int, ...], n: int, scale: float) -> jax.Array:
     return call(z, Kind.C2R, (axis,), n, True, scale)
 
 
-def refuse_precision(precision: Precision) -> None:
-    """The library has one precision."""
-    if precision is not None:
-        raise ValueError(f"precision={precision!r}: kernel='host' has no choice of precision; use kernel='matmul'")
-
-
 __all__ = [
     "TARGET",
     "UnavailableError",
@@ -126,7 +120,6 @@ __all__ = [
     "library",
     "missing",
     "r2c",
-    "refuse_precision",
     "register",
     "tell",
     "transform",

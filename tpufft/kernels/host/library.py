@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import ctypes.util
 import functools
@@ -105,7 +106,9 @@ def _fftw() -> Iterator[tuple[str, tuple[str, ...]]]:
         bundled = [glob.glob(os.path.join(folder, f"lib{name}[-.]*")) for name in ("fftw3f", "fftw3", *_OPENMP)]
         if bundled[0] and bundled[1]:
             for path in glob.glob(os.path.join(folder, "libgomp*")):
-                ctypes.CDLL(path)  # the others find it by its name once it is loaded
+                # The others find it by its name once it is loaded; where it fails, they say so.
+                with contextlib.suppress(OSError):
+                    ctypes.CDLL(path)
             yield "FFTW", tuple(paths[0] for paths in bundled if paths)
 
 

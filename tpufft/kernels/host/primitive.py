@@ -9,12 +9,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
-from tpufft.kernels import xla
+from tpufft.kernels import halves, xla
 from tpufft.kernels.host.problem import TARGET, Kind, problem
 from tpufft.meshes import host_cores
 
@@ -130,18 +129,11 @@ def _transpose(ct: Any, x: Any, **parameters: Any) -> list[Any]:
     kind, (axis, *_), length = parameters["kind"], parameters["axes"], parameters["length"]
     if kind == Kind.C2C:
         return [host_p.bind(ct, **parameters)]
-    # A half spectrum's inner entries stand for two.
-    stands_for = np.ones(length // 2 + 1)
-    stands_for[1 : (length + 1) // 2] = 2.0
     if kind == Kind.R2C:
-        factors = _along(1.0 / stands_for, ct, axis)
+        factors = halves.along(1.0 / halves.weights(length), axis, ct.real)
         return [host_p.bind(ct.conj() * factors, **parameters | {"kind": Kind.C2R})]
-    return [host_p.bind(ct, **parameters | {"kind": Kind.R2C}).conj() * _along(stands_for, ct, axis)]
-
-
-def _along(table: np.ndarray, like: jax.Array, axis: int) -> jax.Array:
-    table = table.reshape(-1, *(1,) * (like.ndim - axis - 1))[(None,) * axis]
-    return jnp.asarray(table, jnp.finfo(like.dtype).dtype)
+    y = host_p.bind(ct, **parameters | {"kind": Kind.R2C}).conj()
+    return [y * halves.along(halves.weights(length), axis, y.real)]
 
 
 def _batch(arguments: Any, dimensions: Any, **parameters: Any) -> tuple[Any, int]:

@@ -19,8 +19,8 @@ TARGET = "tpufft_host_dft"
 MAX_AXES = 3
 """Most axes of one plan; an array of more is transformed in several calls."""
 
-MAX_LOOPS = 8
-"""Most batch axes left to be counted through."""
+MAX_LOOPS = MAX_AXES
+"""Most batch axes left to be counted through: between the axes and at both ends lies one each, and the plan has one."""
 
 LEAST_PANEL = 16
 """Fewest adjacent lines that are worth a plan of their own where another batch axis is longer."""
