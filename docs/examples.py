@@ -2,8 +2,9 @@
 
 ``python docs/examples.py`` runs them all, on eight virtual CPU devices, each page in a namespace and a folder of its
 own, and tells what failed. A ``text`` block right behind a ``python`` block is what that block prints. In a ``console``
-block, what stands below a command is what the command prints; a command with nothing below is not run. Times, rates and
-rounding errors, which differ between machines, may differ. ``--update`` writes what was printed into the pages instead.
+block, what stands below a command is what the command prints; a command with nothing below is not run. Times, rates,
+rounding errors and whether the extra ``host`` serves differ between machines, and may differ. ``--update`` writes what
+was printed into the pages instead.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ _COMMAND = re.compile(r"^\$ (?P<command>(?:.*\\\n)*.*)\n(?P<said>(?:(?!\$ ).*\n)
 _MEASURED = re.compile(
     r"\d[\d.]* (?:us|ms|s|[KMGT]?i?B/s|[kMGT]?FLOP/s|% of|million|[KMG]iB; of the plan)(?=[\s;,]|$)"
     r"|\b\d\.\de-(?:0[6-9]|1\d)\b"
+    r"|(?<=kernel )(?:host|xla)\b"
 )
 
 

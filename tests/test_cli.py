@@ -459,3 +459,31 @@ def test_the_demo_data_is_a_volume_that_divides_by_eight(tmp_path):
     assert (volume.shape, volume.dtype) == ((24, 96, 128), np.float32)
     assert volume.std() > 100
     assert subprocess.run([sys.executable, tool], capture_output=True, timeout=60, check=False).returncode == 2
+
+
+def test_info_tells_kernels_devices_and_what_is_missing(folder):
+    out, complaint = tpufft("info", "--json", cwd=folder)
+    data = json.loads(out)
+    assert not complaint
+    assert data["versions"]["jax"] == jax.__version__
+    assert data["devices"] == [{"platform": "cpu", "kind": "cpu", "count": 1}]
+    assert {one["name"]: one["missing"] for one in data["kernels"]}.keys() == {"xla", "matmul", "host"}
+    text, _ = tpufft("info", cwd=folder)
+    assert "kernel" in text
+    assert "the compiler's FFT" in text
+
+
+def test_info_says_why_a_kernel_is_missing():
+    program = (
+        "import sys; sys.modules['numba'] = None; sys.argv = ['tpufft', 'info']; from tpufft.cli import main; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=environment(JAX_PLATFORMS="cpu"),
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "numba is not installed" in done.stdout

@@ -10,6 +10,7 @@ import typer
 import tpufft
 from tpufft.cli import options
 from tpufft.cli.exits import INTERRUPTED, one_line_errors
+from tpufft.cli.info import print_info
 from tpufft.cli.transform import Job, transform_file
 from tpufft.cli.verify import FAILED, Question, parse_sizes, verify_plan
 from tpufft.kernels import KERNELS
@@ -59,6 +60,17 @@ _VERIFY_EPILOG = """\b
 [bold]Exit codes[/bold]
   0 the plan passed, 1 bad input, 2 wrong usage,
   3 the plan failed, 130 interrupted, 143 terminated."""
+
+
+_INFO_EPILOG = """\b
+[bold]Examples[/bold]
+  What this machine has, and what is missing:
+    tpufft info
+  For a program to read:
+    tpufft info --json
+
+[bold]Exit codes[/bold]
+  0 done, 2 wrong usage."""
 
 
 def run() -> int:
@@ -236,3 +248,10 @@ def verify(
         passed = verify_plan(question, check=stop.check)
     if not passed:
         raise typer.Exit(FAILED)
+
+
+@app.command(epilog=_INFO_EPILOG)
+def info(as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False) -> None:
+    """Tell versions, devices, the kernels found, and which extras are missing and how to get them."""
+    with one_line_errors():
+        print_info(as_json=as_json)

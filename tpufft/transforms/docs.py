@@ -28,7 +28,9 @@ _OPTIONS = """overwrite_x : bool, default False
         How a chunked axis is transformed: by all-to-all exchanges, by the one-shuffle product with the DFT matrix, or
         by whichever the cost model predicts to be faster.
     kernel : {"auto", "xla", "matmul", "host"}, default "auto"
-        How a device transforms what it holds whole: the compiler's FFT, or products with DFT matrices.
+        How a device transforms what it holds whole: the compiler's FFT, products with DFT matrices, or on CPUs an
+        installed library (the extra ``host``). "auto": of those that this machine has, step by step, the one that
+        the cost model predicts to be fastest.
     precision : optional
         Of products, as ``jax.lax`` takes it (a word or a ``DotAlgorithmPreset``); highest by default. Implies
         ``kernel="matmul"``."""
