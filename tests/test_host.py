@@ -229,6 +229,38 @@ def test_fftw_serves_where_there_is_no_mkl() -> None:
     assert out.split() == ["FFTW"] + 24 * ["True"]
 
 
+def test_a_donated_argument_is_transformed_where_it_lies() -> None:
+    mesh = jax.make_mesh((8,), ("x",))
+    x = random((64, 4096), np.complex64)
+    options = {"axis": 1, "kernel": "host"}
+    plan = tpufft.plan("fft", x.shape, x.dtype, mesh, overwrite_x=True, **options)
+    assert plan.report()["compiled"]["peak_chunks"] == 1.0
+    placed = jax.device_put(x, plan.in_layout.sharding)
+    before = [shard.data.unsafe_buffer_pointer() for shard in placed.addressable_shards]
+    found = plan(placed)
+    assert [shard.data.unsafe_buffer_pointer() for shard in found.addressable_shards] == before
+    check_value(found, np.fft.fft(x.astype(complex)))
+
+
+def test_an_argument_that_is_kept_costs_no_copy() -> None:
+    mesh = jax.make_mesh((8,), ("x",))
+    plan = tpufft.plan("fft", (64, 4096), np.complex64, mesh, axis=1, kernel="host")
+    text = plan.compile().as_text() or ""
+    assert plan.report()["compiled"]["peak_chunks"] == 2.0
+    assert " copy(" not in text
+    x = jax.device_put(random((64, 4096), np.complex64), plan.in_layout.sharding)
+    kept = np.asarray(x).copy()
+    check_value(plan(x), np.fft.fft(kept.astype(complex)))
+    np.testing.assert_array_equal(x, kept)
+
+
+def test_what_a_program_needs_later_is_not_overwritten() -> None:
+    x = random((64, 64), np.complex64)
+    y, z = jax.jit(lambda x: (transform(x + 1, (0,)), x + 1))(x)
+    check_value(y, np.fft.fft(x.astype(complex) + 1, axis=0))
+    check_value(z, (x + 1).astype(complex))
+
+
 def test_precision_is_refused() -> None:
     with pytest.raises(ValueError, match="has no choice of precision"):
         tpufft.plan("fft", (64,), np.complex64, kernel="host", precision="high")

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 
 from tpufft.kernels import xla
 from tpufft.kernels.host.library import UnavailableError, library
-from tpufft.kernels.host.primitive import TARGET, call, exported_calls
+from tpufft.kernels.host.primitive import TARGET, call, exported_calls, kept
 from tpufft.kernels.host.problem import MAX_AXES, Kind
 from tpufft.steps import Precision
 
@@ -117,6 +117,7 @@ __all__ = [
     "call",
     "exported_calls",
     "is_usable",
+    "kept",
     "library",
     "missing",
     "r2c",

@@ -22,6 +22,7 @@ host_p = Primitive(TARGET)
 LEAST_SHARED = 1 << 16
 """Numbers from which on one call is worth several threads."""
 
+_kept = contextvars.ContextVar[tuple[jax.Array, ...]]("tpufft_host_kept", default=())
 _exports_calls = contextvars.ContextVar("tpufft_host_exports_calls", default=False)
 
 
@@ -43,7 +44,18 @@ def call(x: jax.Array, kind: Kind, axes: tuple[int, ...], length: int, inverse: 
     scale : float
         A factor on all of it.
     """
-    return host_p.bind(x, kind=kind, axes=axes, length=length, inverse=inverse, scale=scale)
+    in_place = kind == Kind.C2C and not any(x is other for other in _kept.get())
+    return host_p.bind(x, kind=kind, axes=axes, length=length, inverse=inverse, scale=scale, in_place=in_place)
+
+
+@contextlib.contextmanager
+def kept(arrays: Sequence[jax.Array]) -> Iterator[None]:
+    """Within it, calls do not overwrite `arrays`, which saves a copy where they are arguments of the program."""
+    token = _kept.set(tuple(arrays))
+    try:
+        yield
+    finally:
+        _kept.reset(token)
 
 
 @contextlib.contextmanager
@@ -61,7 +73,8 @@ def exported_calls() -> Iterator[None]:
         _exports_calls.reset(token)
 
 
-def _abstract(x: Any, *, kind: Kind, axes: tuple[int, ...], length: int, inverse: bool, scale: float) -> Any:
+def _abstract(x: Any, *, kind: Kind, axes: tuple[int, ...], length: int, **parameters: Any) -> Any:
+    del parameters
     if kind == Kind.C2C:
         return x.update()
     shape = list(x.shape)
@@ -84,6 +97,7 @@ def _lower(
     length: int,
     inverse: bool,
     scale: float,
+    in_place: bool,
 ) -> Sequence[Any]:
     if ctx.module_context.lowering_parameters.for_export and not _exports_calls.get():
         portable = functools.partial(_portable, kind=kind, axes=axes, length=length, inverse=inverse, scale=scale)
@@ -99,9 +113,8 @@ def _lower(
     double = source.dtype.itemsize == (8 if kind == Kind.R2C else 16)
     given = problem(kind, real.shape, axes, double=double, inverse=inverse, scale=scale)
     row = given.words(_threads(ctx) if real.size >= LEAST_SHARED else 1)
-    # An argument of the program is not the call's to overwrite; whatever was computed is.
-    own = not isinstance(operand, mlir.ir.BlockArgument)
-    aliases = {0: 0} if kind == Kind.C2C and own else {}
+    # Where the operand is needed later, the compiler copies it.
+    aliases = {0: 0} if in_place else {}
     return jax.ffi.ffi_lowering(TARGET, operand_output_aliases=aliases)(ctx, operand, problem=row)
 
 
