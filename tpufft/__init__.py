@@ -13,7 +13,7 @@ from tpufft.layout import Layout
 from tpufft.mapping import num_shards, shard, shards, smap, unshard
 from tpufft.matrix import ColumnChunked, DFTMatrix, RowChunked, dft_matrix, einsum, matmul, plan_einsum, plan_matmul
 from tpufft.namespace import on
-from tpufft.planning import Plan, ProductPlan, Verification, verify
+from tpufft.planning import Plan, ProductPlan, Tuning, Verification, tune, verify
 from tpufft.transforms import (
     dct,
     dctn,
@@ -66,6 +66,7 @@ __all__ = [
     "Plan",
     "ProductPlan",
     "RowChunked",
+    "Tuning",
     "Verification",
     "chunk",
     "comm",
@@ -124,6 +125,7 @@ __all__ = [
     "shards",
     "smap",
     "spmd",
+    "tune",
     "unshard",
     "verify",
     "virtual_devices",

@@ -79,7 +79,7 @@ def _kernels() -> list[dict[str, Any]]:
         reason = kernel.missing()
         library = "tpufft's own products" if name == "matmul" else "the compiler's FFT"
         if name == "host" and reason is None:
-            library = f"{host.library().name}, {host.library().where}"
+            library = f"{host.library().version}, {host.library().where}"
         found.append({"name": name, "missing": reason, "library": None if reason else library})
     return found
 

@@ -2,7 +2,7 @@
 
 from tpufft.execution.arguments import call_on, presented, run_stored
 from tpufft.execution.bilinear import multiply, product_p
-from tpufft.execution.dispatch import awaited, call, compiled_function, mesh_platform
+from tpufft.execution.dispatch import awaited, call, compiled_function, forget_programs, mesh_platform
 from tpufft.execution.fixed import Fixed, run_fixed
 from tpufft.execution.mapping import map_chunks, mapped
 from tpufft.execution.operator import Bound, BoundProduct, Operator, layout_of, shown_layout, visible_layout
@@ -20,6 +20,7 @@ __all__ = [
     "call_on",
     "compiled_function",
     "enter",
+    "forget_programs",
     "layout_of",
     "map_chunks",
     "mapped",

@@ -105,6 +105,12 @@ def _product_entry(
     return _starter(bound, (a, b), False)
 
 
+def forget_programs() -> None:
+    """Ask operators anew which steps they are, at their next call; what was compiled for the same steps is kept."""
+    _entry.cache_clear()
+    _product_entry.cache_clear()
+
+
 def _starter(
     bound: Bound | BoundProduct, shardings: tuple[Sharding | None, ...], donate: bool
 ) -> Callable[..., jax.Array]:

@@ -17,6 +17,7 @@ from tpufft.planning.problem import Problem
 from tpufft.planning.products import ProductPlan, ProductRequest, check_schedule, product_spec
 from tpufft.planning.request import Request, layouts_of
 from tpufft.planning.running import run_request
+from tpufft.planning.tune import Timing, Tuning, tune
 from tpufft.planning.verify import Check, Verification, verify
 from tpufft.planning.words import (
     METHODS,
@@ -44,6 +45,8 @@ __all__ = [
     "ProductPlan",
     "ProductRequest",
     "Request",
+    "Timing",
+    "Tuning",
     "Verification",
     "asked_dtype",
     "bins_of",
@@ -63,6 +66,7 @@ __all__ = [
     "shift_problem",
     "transform_problem",
     "transposed_shape",
+    "tune",
     "verify",
     "widest_float",
 ]

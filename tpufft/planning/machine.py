@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jax.sharding import Mesh
 
 from tpufft.execution import mesh_platform
 from tpufft.meshes import AnyMesh, host_cores
+from tpufft.planning.wisdom import fingerprint, wisdom
 from tpufft.tpu import CHIPS, Chip
 
 BF16_PASSES = 6
@@ -95,7 +96,8 @@ def machine_of(mesh: AnyMesh, kind: str | None = None) -> Machine:
         return _tpu(_chip_of(_device_kind(mesh)))
     if platform in ("gpu", "cuda", "rocm"):
         return GPU
-    return _host(mesh.size)
+    measured = wisdom().machines
+    return replace(_host(mesh.size), **measured.get(fingerprint(mesh), {})) if measured else _host(mesh.size)
 
 
 def _host(devices: int) -> Machine:

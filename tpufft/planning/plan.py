@@ -101,6 +101,18 @@ class Plan:
         request = Request(problem, side.mesh, side.spec, given)
         return make_plan(request)
 
+    @property
+    def pinned_request(self) -> Request:
+        """What was asked for, with mesh and chunking of both sides as they were decided."""
+        problem = self.problem
+        given = self.out_layout.spec if problem.order == "natural" else None
+        side = self.in_layout if problem.spec_is_of_input else self.out_layout
+        return Request(problem, side.mesh, side.spec, given)
+
+    def with_candidates(self, chosen: Chosen, number: int) -> Plan:
+        """The same request done in another way."""
+        return Plan(self._request, chosen, overwrite_x=self.overwrite_x, number=number)
+
     # -- what it costs ----------------------------------------------------------------------------------------------
 
     @property

@@ -9,13 +9,14 @@ from typing import TypeAlias
 import numpy as np
 from jax.sharding import PartitionSpec
 
-from tpufft.execution import Bound
+from tpufft.execution import Bound, forget_programs
 from tpufft.layout import AxisNames, Layout, Spec, normalize_spec, row_chunked
 from tpufft.meshes import AnyMesh, check_same_devices, usual_mesh
 from tpufft.planning.machine import Machine, machine_of
 from tpufft.planning.orders import natural_spec, transposed_spec
 from tpufft.planning.problem import Problem
 from tpufft.planning.search import Candidate, candidates
+from tpufft.planning.wisdom import key, signature, wisdom
 
 OpenSpec: TypeAlias = tuple[AxisNames | None, ...]
 """A spec of which some entries are whatever the array shows."""
@@ -128,8 +129,30 @@ def plan_of(request: Request, visible: Layout | None, tracing: bool) -> Chosen:
     """Decide layouts and candidates; `visible` is the layout of the argument (of the cotangent, where transposed)."""
     in_layout, out_layout = layouts_of(request, visible, tracing)
     machine = machine_of(in_layout.mesh)
-    found = candidates(request.problem, in_layout.simplified(), out_layout.simplified().spec, machine)
+    start, goal = in_layout.simplified(), out_layout.simplified().spec
+    found = candidates(request.problem, start, goal, machine)
+    measured = wisdom().entries
+    best = measured.get(key(request.problem, in_layout, out_layout)) if measured else None
+    if best is not None:
+        wide = candidates(request.problem, start, goal, machine, wide=True)
+        winners = [one for one in wide if signature(one.program) == best.program][:1]
+        # A winner that is no candidate any more is forgotten.
+        found = (*winners, *(one for one in found if one not in winners))
     return Chosen(in_layout, out_layout, found, machine)
+
+
+def all_candidates(request: Request) -> Chosen:
+    """Every way that is worth measuring, of a request that names mesh and spec; the model's choice first."""
+    in_layout, out_layout = layouts_of(request, None, True)
+    machine = machine_of(in_layout.mesh)
+    found = candidates(request.problem, in_layout.simplified(), out_layout.simplified().spec, machine, wide=True)
+    return Chosen(in_layout, out_layout, found, machine)
+
+
+def forget() -> None:
+    """Plan anew what is called next: wisdom has changed."""
+    plan_of.cache_clear()
+    forget_programs()
 
 
 @functools.lru_cache(maxsize=1024)

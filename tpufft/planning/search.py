@@ -39,6 +39,12 @@ from tpufft.steps import (
 KEEP = 6
 """How many candidates are kept."""
 
+WIDE = 24
+"""How many are kept for measuring."""
+
+MIXED = 4
+"""Of programs with no more steps for kernels than this, every mixture of kernels is a candidate for measuring."""
+
 VISITS = 2
 """How often one state is expanded, so that more than the cheapest way is found."""
 
@@ -70,7 +76,9 @@ class _State:
     moves: int = field(compare=False)
 
 
-def candidates(problem: Problem, start: Layout, goal: Spec, machine: Machine) -> tuple[Candidate, ...]:
+def candidates(
+    problem: Problem, start: Layout, goal: Spec, machine: Machine, *, wide: bool = False
+) -> tuple[Candidate, ...]:
     """The cheapest programs, first the best.
 
     Parameters
@@ -83,6 +91,8 @@ def candidates(problem: Problem, start: Layout, goal: Spec, machine: Machine) ->
         The chunking of the result.
     machine : Machine
         What costs are taken for.
+    wide : bool
+        More of them, mixtures of kernels included, for measuring.
 
     Raises
     ------
@@ -91,19 +101,20 @@ def candidates(problem: Problem, start: Layout, goal: Spec, machine: Machine) ->
     """
     kernels = _kernels(problem, machine)
     found: dict[tuple[Step, ...], Candidate] = {}
+    keep = WIDE if wide else KEEP
 
     def searched(*, recut: bool) -> list[Program]:
-        return list(itertools.islice(_search(problem, start, goal, machine, kernels, recut=recut), KEEP))
+        return list(itertools.islice(_search(problem, start, goal, machine, kernels, recut=recut), keep))
 
     # To cut chunks anew before they are split further is the last resort: it doubles the moves.
     for program in searched(recut=False) or searched(recut=True):
-        for steps in (program.steps, *(_with_kernel(program.steps, name) for name in kernels)):
+        for steps in (program.steps, *_with_kernels(program.steps, kernels, mixed=wide)):
             other = Program(start, steps)
             found.setdefault(steps, Candidate(other, program_seconds(other, machine)))
     if not found:
         raise LayoutError(_no_plan(problem, start, goal))
     # Within the sort the order of discovery breaks ties.
-    return tuple(sorted(found.values(), key=lambda candidate: _comparable(candidate.seconds))[:KEEP])
+    return tuple(sorted(found.values(), key=lambda candidate: _comparable(candidate.seconds))[:keep])
 
 
 def _no_plan(problem: Problem, start: Layout, goal: Spec) -> str:
@@ -138,8 +149,17 @@ def _kernels(problem: Problem, machine: Machine) -> tuple[str, ...]:
     return (kernel.name,)
 
 
-def _with_kernel(steps: tuple[Step, ...], name: str) -> tuple[Step, ...]:
-    return tuple(replace(step, kernel=name) if isinstance(step, KERNEL_STEPS) else step for step in steps)
+def _with_kernels(steps: tuple[Step, ...], kernels: tuple[str, ...], *, mixed: bool) -> Iterator[tuple[Step, ...]]:
+    """The same steps by each kernel; `mixed` also by one kernel here and another there, where that is not too many."""
+    places = [number for number, step in enumerate(steps) if isinstance(step, KERNEL_STEPS)]
+    every = mixed and len(places) <= MIXED
+    uniform = [(name,) * len(places) for name in kernels]
+    for names in itertools.product(kernels, repeat=len(places)) if every else uniform:
+        by = dict(zip(places, names, strict=True))
+        yield tuple(
+            replace(step, kernel=by[number]) if isinstance(step, KERNEL_STEPS) else step
+            for number, step in enumerate(steps)
+        )
 
 
 def _comparable(seconds: float) -> float:

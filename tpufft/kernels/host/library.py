@@ -42,6 +42,8 @@ class Library:
     ----------
     name : str
         ``"MKL"`` or ``"FFTW"``.
+    version : str
+        As it tells it itself.
     where : str
         Its file.
     addresses : dict of str to int
@@ -51,6 +53,7 @@ class Library:
     """
 
     name: str
+    version: str
     where: str
     addresses: dict[str, int]
     threads: dict[str, int]
@@ -126,7 +129,15 @@ def _loaded(name: str, paths: tuple[str, ...]) -> Library:
             ctypes.CFUNCTYPE(ctypes.c_int)(_address(handles, f"{prefix}init_threads"))()
     except AttributeError:
         threads = {}
-    return Library(name, paths[0], addresses, threads)
+    return Library(name, _version(name, handles[0]), paths[0], addresses, threads)
+
+
+def _version(name: str, handle: ctypes.CDLL) -> str:
+    if name == "MKL":
+        text = ctypes.create_string_buffer(256)
+        handle.mkl_get_version_string(text, len(text))
+        return " ".join(text.value.decode(errors="replace").split())
+    return ctypes.string_at(ctypes.addressof(ctypes.c_char.in_dll(handle, "fftwf_version"))).decode()
 
 
 def _address(handles: list[ctypes.CDLL], symbol: str) -> int:
