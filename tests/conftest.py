@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import itertools
+import os
+import tempfile
 from collections import Counter, defaultdict
 from pathlib import Path
 
@@ -12,6 +14,8 @@ import pytest
 
 import tpufft
 
+# Nobody's own wisdom has a say in tests, nor in the processes that they start.
+os.environ["TPUFFT_WISDOM"] = str(Path(tempfile.gettempdir()) / f"tpufft-tests-{os.getpid()}" / "wisdom.json")
 tpufft.virtual_devices(8)
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_numpy_rank_promotion", "raise")

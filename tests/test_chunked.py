@@ -5,8 +5,11 @@ from __future__ import annotations
 import copy
 import doctest
 import importlib
+import os
 import pickle
 import pkgutil
+import sys
+import textwrap
 from typing import Any
 
 import jax
@@ -21,6 +24,7 @@ from tests.chunked_cases import CASES, KINDS, UNEVEN, Case, check, check_stored,
 from tests.helpers import (
     EXPLICIT,
     MESHES,
+    communicated,
     context,
     mesh_of,
     random,
@@ -74,6 +78,25 @@ def test_from_an_array_that_is_chunked_otherwise(axis_type: Any) -> None:
         check_stored(c)
         check(c, x, exact=True)
         check(chunk(poisoned(c), spec=P("x")), x, exact=True)
+
+
+def test_rechunking_to_uneven_chunks_gathers_nothing() -> None:
+    """XLA warns where it brings a whole array to every device."""
+    script = """
+        import tpufft
+        tpufft.virtual_devices(4)
+        import jax, numpy as np
+        from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
+        mesh = jax.make_mesh((2, 2), ("x", "y"), axis_types=(AxisType.Auto,) * 2)
+        x = np.arange(64 * 62.0).reshape(64, 62)
+        y = jax.device_put(x, NamedSharding(mesh, P("y", "x")))
+        print(np.array_equal(np.asarray(tpufft.shard(y, mesh, 1)), x))
+        print(np.array_equal(np.asarray(tpufft.chunk(y, mesh, P(("x", "y")))), x))
+    """
+    code, out, complaint = communicated([sys.executable, "-c", textwrap.dedent(script)], os.environ, 120)
+    assert code == 0, complaint
+    assert out.split() == ["True", "True"]
+    assert "rematerialization" not in complaint
 
 
 def test_axis_types_of_the_mesh_asked_for() -> None:

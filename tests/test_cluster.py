@@ -136,3 +136,9 @@ def test_a_plain_loop_of_independent_collectives_survives():
         print("done")
     """)
     assert out == "done"
+
+
+@pytest.mark.parametrize("n", [2.5, "8", None])
+def test_needs_a_whole_number_of_devices(n):
+    with pytest.raises(TypeError, match=f"n={n!r} virtual devices: {n!r} is no integer"):
+        virtual_devices(n)

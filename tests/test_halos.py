@@ -23,7 +23,7 @@ from helpers import (
     random,
     some,
 )
-from jax.sharding import NamedSharding
+from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 import tpufft
@@ -113,6 +113,40 @@ def test_only_faces_of_neighbours_travel() -> None:
         assert sent(1, mode) == (2, [face, face])
     assert sent((0, 2), "edge") == (1, [2 * face])
     assert sent((0, 20), "constant") == (3, [4 * face, 8 * face, 8 * face])
+    # Beyond the other chunks there is nothing to fetch.
+    assert sent((0, 10_000), "constant") == sent((0, 56), "edge") == (7, [8 * face] * 7)
+
+
+@pytest.mark.parametrize("axis_type", AXIS_TYPES, ids=TYPE_IDS)
+@pytest.mark.parametrize("mode", ["constant", "edge"])
+def test_widths_beyond_the_whole_array(mode: str, axis_type: Any) -> None:
+    case = Case("x8", P("x"), (16, 3))
+    x = random(case.shape)
+    array = put(x, case, axis_type)
+    for width in ((14, 15), (100, 0), (3, 1000)):
+        want = widened(x, (8, 1), {0: width}, mode)
+        check(tpufft.halo_exchange(array, width, 0, mode), want, x.dtype, array.sharding.mesh, P("x"), times=0)
+    uneven = tpufft.chunk(x[:13], array.sharding.mesh, P("x"))
+    got = tpufft.map_chunks(lambda c: c[40:] + c[:-40], uneven, halo=20, mode=mode)
+    padded = np.pad(x[:13], ((20, 20), (0, 0)), mode=mode)  # type: ignore[call-overload]
+    np.testing.assert_allclose(got.to_numpy(), padded[40:] + padded[:-40])
+    with context(array.sharding.mesh):
+        _, back = jax.vjp(lambda x: tpufft.halo_exchange(x, (30, 31), 0, mode), array)
+        ones = jax.device_put(np.ones((16 + 8 * 61, 3), x.dtype), array.sharding)
+        (found,) = back(ones)
+    counts = np.zeros(16)
+    for chunk in range(8):
+        places = 2 * chunk + np.arange(-30, 33)
+        inside = (places >= 0) & (places < 16)
+        np.add.at(counts, places.clip(0, 15) if mode == "edge" else places[inside], 1)
+    np.testing.assert_allclose(found, np.broadcast_to(counts[:, None], (16, 3)))
+
+
+@pytest.mark.parametrize("axis_type", AXIS_TYPES, ids=TYPE_IDS)
+def test_results_without_elements_can_be_read(axis_type: Any) -> None:
+    array = put(np.zeros((16, 0), "f4"), Case("x8", P("x"), (16, 0)), axis_type)
+    assert np.asarray(tpufft.map_chunks(lambda c: c + 1, array)).shape == (16, 0)
+    assert np.asarray(tpufft.smap(lambda c: c + 1, array.sharding.mesh, shard=[0])(array)).shape == (16, 0)
 
 
 @pytest.mark.parametrize("axis_type", AXIS_TYPES, ids=TYPE_IDS)
@@ -244,6 +278,10 @@ def test_the_second_call_compiles_nothing() -> None:
         (lambda x: tpufft.halo_exchange(x, 16, 0, "reflect"), "has 15 cells"),
         (lambda x: tpufft.halo_exchange(x, 17, 0), "has 16 cells"),
         (lambda x: tpufft.halo_exchange(x, 1, 2), "out of bounds"),
+        (lambda x: tpufft.halo_exchange(x, np.array([1, 20]), 0), "width \\(1, 20\\)"),
+        (lambda x: tpufft.map_chunks(mean3, x, halo=17), "halo \\(17, 17\\)"),
+        (lambda x: tpufft.map_chunks(lambda c: "a", x), "what fn returned: 'a' is neither a number nor an array"),
+        (lambda x: tpufft.halo_exchange(x, 1, 0, "wrap", Mesh(np.array([], object), ("x",))), "has no devices"),
         (lambda x: tpufft.halo_exchange(x, 1, (0, 0)), "stands twice"),
         (lambda x: tpufft.halo_exchange(tpufft.chunk(np.ones(13)), 1, 0), "of length 13.*map_chunks takes any length"),
         (lambda x: tpufft.map_chunks(mean3, x, halo=(1, 2, 3)), "halo=\\(1, 2, 3\\) for 1 axes; right is a number"),

@@ -126,6 +126,7 @@ FAULTS = [
     pytest.param("peer ends", r"recv on rank 0 of 2: no message came from rank 1 with tag 5", marks=LONG),
     pytest.param("collective dtype", r"allgather float32\[3\] on rank 0; allgather int32\[3\] on rank 1", marks=LONG),
     pytest.param("two collectives", r"allreduce float32\[3\].* on rank 0; bcast float32\[3\].* on rank 1", marks=LONG),
+    pytest.param("more arrays", r"allreduce float32\[3\] op=sum on rank 0; .*\(array 1 of 2\).* on rank 1", marks=LONG),
     pytest.param("wrong operation", r"allreduce.*wrong_operation", marks=LONG),
 ]
 

@@ -26,6 +26,8 @@ def virtual_devices(n: int) -> None:
 
     Raises
     ------
+    TypeError
+        If `n` is no integer.
     ValueError
         If `n` is below 1.
     RuntimeError
@@ -36,7 +38,10 @@ def virtual_devices(n: int) -> None:
     >>> import tpufft
     >>> tpufft.virtual_devices(8)  # doctest: +SKIP
     """
-    count = operator.index(n)
+    try:
+        count = operator.index(n)
+    except TypeError:
+        raise TypeError(f"n={n!r} virtual devices: {n!r} is no integer") from None
     if count < 1:
         raise ValueError(f"n={n} virtual devices; n must be at least 1")
     if not request_cpu_devices(count):

@@ -66,9 +66,13 @@ def checked_mesh(mesh: Any) -> AnyMesh:
     ------
     TypeError
         For anything else.
+    LayoutError
+        For one without devices.
     """
     if not isinstance(mesh, Mesh | AbstractMesh):
         raise TypeError(f"mesh={mesh!r} is no jax.sharding.Mesh; make one with jax.make_mesh((8,), ('x',))")
+    if not mesh.size:
+        raise LayoutError(f"mesh={mesh!r} has no devices; make one with jax.make_mesh((8,), ('x',))")
     return mesh
 
 

@@ -128,3 +128,30 @@ def empty_arrays_scalars_and_python_numbers() -> None:
     assert mpi.allreduce(RANK) == SIZE * (SIZE - 1) // 2
     with pytest.raises(ValueError, match=str(SIZE)):
         mpi.alltoall(jnp.zeros((SIZE + 1, 2)))
+
+
+@check
+def single_numbers_and_flags_of_every_kind() -> None:
+    for name in FLOATS:
+        for op in ("sum", "prod") if "complex" in name else ("sum", "prod", "max", "min"):
+            wanted = functools.reduce(OPS[op], [np.float64(rank + 1) for rank in range(SIZE)])
+            mine = jnp.asarray(RANK + 1, name)
+            for got in (mpi.allreduce(mine, op), mpi.reduce(mine, op), mpi.scan(mine, op)):
+                assert got.shape == ()
+                assert got.dtype == jnp.dtype(name)
+            assert complex(mpi.allreduce(mine, op)) == wanted, (name, op)
+    for shape in ((), (3,)):
+        flags = [np.full(shape, rank == 1) for rank in range(SIZE)]
+        for op in ("max", "min"):
+            got = mpi.allreduce(jnp.asarray(flags[RANK]), op)
+            assert got.dtype == bool
+            np.testing.assert_array_equal(got, functools.reduce(OPS[op], flags))
+
+
+@check
+def nobody_is_none() -> None:
+    for wrong in (-1, SIZE, MPI.PROC_NULL):
+        with pytest.raises(ValueError, match=r"None, not MPI\.PROC_NULL, is nobody"):
+            mpi.send(jnp.zeros(2), wrong)
+    with pytest.raises(TypeError, match="'a' is neither a number nor an array"):
+        mpi.allreduce("a")

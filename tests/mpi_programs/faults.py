@@ -50,6 +50,8 @@ def run() -> None:
             mpi.allreduce(three) if RANK == 0 else wait()
         case "two collectives":
             mpi.allreduce(three) if RANK == 0 else mpi.bcast(three)
+        case "more arrays":
+            mpi.allreduce((three, three) if RANK else three)
         case "wrong operation":
             mpi.allreduce(three, wrong_operation)
         case _:

@@ -4,9 +4,9 @@
 """
 
 from tpufft.chunked.array import ChunkedArray
-from tpufft.chunked.chunking import check_numbers, chunk
+from tpufft.chunked.chunking import check_is_array, check_numbers, chunk
 from tpufft.chunked.elementwise import elementwise
 from tpufft.chunked.reductions import vdot
 from tpufft.chunked.registry import register_operator
 
-__all__ = ["ChunkedArray", "check_numbers", "chunk", "elementwise", "register_operator", "vdot"]
+__all__ = ["ChunkedArray", "check_is_array", "check_numbers", "chunk", "elementwise", "register_operator", "vdot"]

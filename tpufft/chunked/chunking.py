@@ -94,6 +94,18 @@ def check_numbers(dtype: Any, what: str) -> None:
         raise TypeError(f"{what} has the dtype {dtype}; chunks hold numbers and booleans")
 
 
+def check_is_array(x: Any, what: str) -> None:
+    """Refuse what JAX makes no array of: texts, dates, objects.
+
+    Raises
+    ------
+    TypeError
+        That shows it.
+    """
+    if not hasattr(x, "dtype") and np.asarray(x).dtype.kind in "OSUMm":
+        raise TypeError(f"{what}: {x!r} is neither a number nor an array of numbers")
+
+
 def _rechunked(x: ChunkedArray, mesh: AnyMesh | None, spec: SpecLike | None) -> ChunkedArray:
     target = x.mesh if mesh is None else mesh
     if spec is None and target.axis_names == x.mesh.axis_names:

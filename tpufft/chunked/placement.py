@@ -81,6 +81,9 @@ def place(x: Any, layout: Layout) -> jax.Array:
         return settled(jax.device_put(_fitter(layout, None)(x), layout.sharding))
     if visible.mesh != layout.mesh:  # in the types of its axes only
         x = jax.device_put(x, NamedSharding(layout.mesh, visible.spec))  # type: ignore[arg-type]
+    source = Layout.of(x.shape, x.dtype, layout.mesh, visible.spec)
+    if source.spec != layout.spec:
+        return settled(_rechunked(x, source, layout))
     return settled(constrained(_fitter(layout, layout.sharding)(x), layout))
 
 
@@ -88,10 +91,14 @@ def moved(data: Any, source: Layout, target: Layout) -> jax.Array:
     """The stored data of one layout in another of the same shape, on the same mesh or on other devices."""
     if isinstance(data, Tracer) or same_devices(source.mesh, target.mesh):
         return place(data, target)
-    # Between meshes data moves in a stored shape that divides over both, so that no device ever holds the whole.
+    return _rechunked(data, source, target)
+
+
+def _rechunked(data: jax.Array, source: Layout, target: Layout) -> jax.Array:
+    """Data moves in a stored shape that divides over both sides' devices, so that no device ever holds the whole."""
     parts = [math.lcm(a, b) for a, b in zip(source.parts, target.parts, strict=True)]
-    padding = tuple(-size % count for size, count in zip(source.shape, parts, strict=True))
-    between = place(data, replace(source, padding=padding))
+    padding = tuple(-size % count for size, count in zip(target.shape, parts, strict=True))
+    between = place(data, replace(source, shape=target.shape, padding=padding))
     return place(jax.device_put(between, replace(target, padding=padding).sharding), target)
 
 

@@ -15,7 +15,7 @@ from tpufft.errors import LayoutError
 from tpufft.layout import AxisNames, Layout, ceil_div
 
 
-def joined_layout(shards: Sequence[Any], mesh: Mesh, names: AxisNames, axis: int) -> Layout:
+def joined_layout(shards: Sequence[Any], mesh: Mesh, names: AxisNames, axis: int, what: str = "shards") -> Layout:
     """The layout of the matrix whose chunks are given, checked.
 
     Raises
@@ -28,30 +28,30 @@ def joined_layout(shards: Sequence[Any], mesh: Mesh, names: AxisNames, axis: int
     count = int(np.prod([mesh.shape[name] for name in names]))
     wrong = next((shard for shard in shards if not hasattr(shard, "shape") or not hasattr(shard, "dtype")), None)
     if wrong is not None:
-        raise TypeError(f"shards has the entry {wrong!r}, which is no array; one array for each device")
+        raise TypeError(f"{what} has the entry {wrong!r}, which is no array; one array for each device")
     if any(isinstance(shard, Tracer) for shard in shards):
-        raise TypeError("shards are traced, so that they have no devices; call from_shards outside of jit")
+        raise TypeError(f"{what} are traced, so that they have no devices; call from_shards outside of jit")
     if len(shards) != count:
-        raise LayoutError(f"shards has {len(shards)} arrays; the mesh axes {names} have {count} devices, one for each")
+        raise LayoutError(f"{what} has {len(shards)} arrays; the mesh axes {names} have {count} devices, one for each")
     shapes = [tuple(shard.shape) for shard in shards]
     ranks = {len(shape) for shape in shapes}
     if len(ranks) > 1 or min(ranks) < -axis:
-        raise LayoutError(f"shards have shapes {shapes}; all must have the same number of axes, at least {-axis}")
+        raise LayoutError(f"{what} have shapes {shapes}; all must have the same number of axes, at least {-axis}")
     rank = ranks.pop()
     axis += rank
     others = {(*shape[:axis], *shape[axis + 1 :]) for shape in shapes}
     if len(others) > 1:
-        raise LayoutError(f"shards have shapes {shapes}; they may differ along axis {axis} only")
+        raise LayoutError(f"{what} have shapes {shapes}; they may differ along axis {axis} only")
     dtypes = {np.dtype(jax.dtypes.canonicalize_dtype(shard.dtype)) for shard in shards}
     if len(dtypes) > 1:
-        raise TypeError(f"shards have dtypes {sorted(map(str, dtypes))}; all must have the same")
+        raise TypeError(f"{what} have dtypes {sorted(map(str, dtypes))}; all must have the same")
     lengths = [shape[axis] for shape in shapes]
     total = sum(lengths)
     chunk = ceil_div(total, count)
     right = [min(chunk, max(0, total - number * chunk)) for number in range(count)]
     if lengths != right:
         raise LayoutError(
-            f"shards have the lengths {lengths} along axis {axis}; {total} elements over {count} devices are {right}: "
+            f"{what} have the lengths {lengths} along axis {axis}; {total} elements over {count} devices are {right}: "
             "chunks of equal length, of which the last may be short or empty"
         )
     shape = (*shapes[0][:axis], total, *shapes[0][axis + 1 :])

@@ -69,7 +69,8 @@ def widened(
     mode : str
         ``wrap``, ``constant`` (zero), ``edge``, ``reflect`` or ``symmetric``: what is beyond the array's ends.
     reaches : tuple of int
-        Cells to fetch from before and from behind, at least the widths: mirrored cells come from among them.
+        Cells to fetch from before and from behind: mirrored cells come from among them. Fewer than the widths only
+        where the rest lies beyond the array's ends on every device, and is zero or the end's own cell.
     wraps_by_sum : bool
         For ``wrap`` where the last chunk is short: both ends are told to all by a sum.
 
@@ -77,6 +78,12 @@ def widened(
     -----
     Permutes between neighbours only, one for each chunk's length of reach.
     """
+    beyond = (max(left - reaches[0], 0), max(right - reaches[1], 0))
+    if any(beyond):
+        left, right = left - beyond[0], right - beyond[1]
+        near = widened(chunk, line, left, right, mode, reaches, wraps_by_sum=wraps_by_sum)
+        amounts = [beyond if axis == line.axis else (0, 0) for axis in range(chunk.ndim)]
+        return jnp.pad(near, amounts, mode="edge" if mode == "edge" else "constant")
     length = chunk.shape[line.axis]
     is_ring = mode == "wrap" and not wraps_by_sum
     before, behind = (_fetched(chunk, line, reach, way, is_ring) for reach, way in zip(reaches, (1, -1), strict=True))

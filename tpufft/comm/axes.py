@@ -13,6 +13,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from tpufft import collectives
+from tpufft.chunked import check_is_array
 from tpufft.comm import mailbox
 from tpufft.errors import LayoutError
 from tpufft.execution import mesh_platform
@@ -48,6 +49,7 @@ class Axes:
 
     def varying(self, x: Any) -> jax.Array:
         """An array typed as varying over these axes."""
+        check_is_array(x, "tpufft.comm")
         return collectives.make_varying(jnp.asarray(x), self.names)
 
     def message(self, x: Any) -> jax.Array:

@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax import lax
+from numpy.exceptions import AxisError
 
 from tpufft import collectives
 from tpufft.comm.axes import Axes, AxisName, axes_of
@@ -261,6 +262,11 @@ def alltoall(x: Any, *, axis: int = 0, axis_name: AxisName | None = None) -> Any
 def _row_axis(function: str, x: Any, axis: int, axes: Axes) -> int:
     """The axis of the rows, counted from the first."""
     shape = jnp.shape(x)
+    if not shape:
+        raise AxisError(
+            f"tpufft.comm.{function} of a scalar, of which axis {axis} is out of bounds; right is one row for each "
+            f"rank along {axes}"
+        )
     place = check_axis(axis, len(shape))
     if shape[place] != axes.count:
         raise LayoutError(

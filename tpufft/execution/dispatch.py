@@ -144,9 +144,14 @@ def awaited(function: Callable[..., Any], mesh: AnyMesh) -> Callable[..., Any]:
 
     def start(*arrays: Any) -> Any:
         with _ONE_AT_A_TIME:
-            return jax.block_until_ready(function(*arrays))
+            return jax.tree.map(_readable, jax.block_until_ready(function(*arrays)))
 
     return start
+
+
+def _readable(x: jax.Array) -> jax.Array:
+    """A result; one without elements made anew, since its parts have other shapes than its chunking says."""
+    return x if x.size else jax.device_put(np.zeros(x.shape, x.dtype), x.sharding)
 
 
 def _nothing(layout: Layout, *arrays: jax.Array) -> jax.Array:

@@ -9,6 +9,7 @@ from typing import Any
 import jax
 from jax.core import Tracer
 
+from tpufft.chunked import check_is_array
 from tpufft.collectives import make_varying
 from tpufft.errors import LayoutError
 from tpufft.execution.dispatch import awaited, mesh_platform
@@ -83,6 +84,7 @@ def _compiled(fn: Callable[..., Any], layout: Layout, halos: tuple[Halo, ...], c
 
 def _fitted(part: Any, layout: Layout, halos: tuple[Halo, ...], crop: bool) -> jax.Array:
     """What a caller's function returned, of the chunk's size where it is to be cropped."""
+    check_is_array(part, "what fn returned")
     part = jax.numpy.asarray(part)
     if part.ndim != layout.rank:
         raise LayoutError(

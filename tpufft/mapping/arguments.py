@@ -168,6 +168,9 @@ def _checked_list(parts: list[Any], what: str, mesh: AnyMesh) -> tuple[int, ...]
     shapes = list(dict.fromkeys(tuple(part.shape) for part in parts))
     if len(shapes) > 1:
         raise LayoutError(f"{what} is a list of arrays of the shapes {', '.join(map(str, shapes))}; {right}")
+    dtypes = sorted({str(part.dtype) for part in parts})
+    if len(dtypes) > 1:
+        raise TypeError(f"{what} is a list of arrays of the dtypes {', '.join(dtypes)}; {right}, and one dtype")
     return shapes[0]
 
 

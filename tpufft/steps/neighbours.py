@@ -88,7 +88,11 @@ class Halo(Neighbourly):
     def reaches(self, layout: Layout) -> tuple[int, int]:
         """Cells that are fetched from either side: those beyond an end are mirrored from within the other side's."""
         chunk, own = layout.chunk_shape[self.axis], 1 if self.mode == "reflect" else 0
-        if self.mode not in ("reflect", "symmetric"):
+        if self.mode in ("constant", "edge"):
+            # Further away than the other chunks there is nothing to fetch.
+            most = chunk * (layout.parts[self.axis] - 1)
+            return min(self.left, most), min(self.right, most)
+        if self.mode == "wrap":
             return self.left, self.right
         size = layout.shape[self.axis]
         last = size - (size - 1) // chunk * chunk

@@ -27,8 +27,8 @@ Argument: TypeAlias = ArrayLike | ChunkedArray
 Result: TypeAlias = jax.Array | ChunkedArray
 
 
-def as_array(x: Any) -> jax.Array | np.ndarray | ChunkedArray:
-    """What has a shape and a dtype of numbers.
+def as_array(x: Any, name: str = "x") -> jax.Array | np.ndarray | ChunkedArray:
+    """What has a shape and a dtype of numbers; `name` is that of the argument, for messages.
 
     Raises
     ------
@@ -36,7 +36,7 @@ def as_array(x: Any) -> jax.Array | np.ndarray | ChunkedArray:
         For elements that are no numbers.
     """
     array = x if isinstance(x, jax.Array | ChunkedArray) else np.asarray(x)
-    check_numbers(array.dtype, "x")
+    check_numbers(array.dtype, name)
     return array
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import jax
+import numpy as np
 from jax.core import Tracer
 from jax.sharding import Mesh
 
@@ -202,7 +203,7 @@ def checked_mode(mode: Any) -> str:
     return mode
 
 
-def check_cells(size: int, left: int, right: int, mode: str, axis: int) -> None:
+def check_cells(size: int, left: int, right: int, mode: str, axis: int, argument: str = "width") -> None:
     """Refuse more cells beyond an end than a mode finds in the array.
 
     Raises
@@ -213,11 +214,13 @@ def check_cells(size: int, left: int, right: int, mode: str, axis: int) -> None:
     most = {"reflect": size - 1, "symmetric": size, "wrap": size}.get(mode)
     if most is not None and max(left, right) > max(most, 0):
         raise ValueError(
-            f"width {(left, right)} along axis {axis} with mode={mode!r}: an axis of {size} has {max(most, 0)} cells "
-            "for it; use a smaller width, or mode='edge' or 'constant'"
+            f"{argument} {(left, right)} along axis {axis} with mode={mode!r}: an axis of {size} has {max(most, 0)} "
+            "cells for it; use a smaller width, or mode='edge' or 'constant'"
         )
     if mode == "edge" and not size and max(left, right):
-        raise ValueError(f"width {(left, right)} along axis {axis} with mode='edge': an axis of length 0 has no edge")
+        raise ValueError(
+            f"{argument} {(left, right)} along axis {axis} with mode='edge': an axis of length 0 has no edge"
+        )
 
 
 def _halos(argument: str, width: Any, axis: Any, mode: str, layout: Layout) -> tuple[Halo, ...]:
@@ -228,7 +231,7 @@ def _halos(argument: str, width: Any, axis: Any, mode: str, layout: Layout) -> t
         raise ValueError(f"axis={axis!r}: an axis stands twice; widths of one axis are (left, right)")
     halos = []
     for place, (left, right) in zip(axes, _widths(argument, width, len(axes)), strict=True):
-        check_cells(layout.shape[place], left, right, mode, place)
+        check_cells(layout.shape[place], left, right, mode, place, argument)
         halos.append(Halo(place, left, right, mode))
     return tuple(halos)
 
@@ -236,6 +239,7 @@ def _halos(argument: str, width: Any, axis: Any, mode: str, layout: Layout) -> t
 def _widths(argument: str, width: Any, count: int) -> list[tuple[int, int]]:
     """(left, right) for every axis."""
     given = f"{argument}={width!r}"
+    width = width.tolist() if isinstance(width, np.ndarray) else width
     if not isinstance(width, Sequence):
         return [(_cells(width, given), _cells(width, given))] * count
     if len(width) == 2 and not any(isinstance(each, Sequence) for each in width):

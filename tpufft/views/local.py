@@ -124,7 +124,7 @@ def global_view(
     >>> tpufft.global_view(np.array([[0, 1, 2], [3, 4, 5]]), mesh, spec=P("x")).tolist()
     [0, 1, 2, 3, 4, 5]
     """
-    array = as_array(v)
+    array = as_array(v, "v")
     if array.ndim % 2:
         raise LayoutError(
             f"v of shape {tuple(array.shape)} has {array.ndim} axes; a view has one chunk axis for every array axis"

@@ -17,7 +17,7 @@ from tpufft.comm.mpi.world import mpi
 
 _NATIVE = {"sum": "SUM", "prod": "PROD", "max": "MAX", "min": "MIN"}
 _LOGICAL = {"logical_and": "LAND", "logical_or": "LOR", "logical_xor": "LXOR"}
-# MPI leaves it open what the larger of NaN and a number is.
+# MPI leaves it open what the larger of NaN and a number is, and has none of bools.
 _EXTREMES: dict[str, Callable[[Any, Any], Any]] = {"max": np.maximum, "min": np.minimum}
 
 
@@ -36,7 +36,7 @@ def operation(call: Call, x: np.ndarray) -> Iterator[tuple[Any, Callable[[np.nda
     """The MPI operation that combines arrays like `x`, and how these are handed over."""
     function: Callable[[Any, Any], Any]
     if isinstance(call.op, str):
-        is_extreme = call.op in _EXTREMES and x.dtype.kind == "f"
+        is_extreme = call.op in _EXTREMES and x.dtype.kind in "fb"
         if not is_extreme:
             yield getattr(mpi(), (_NATIVE | _LOGICAL)[call.op]), lambda array: array
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -11,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import ShapedArray
 
+from tpufft.chunked import check_is_array
 from tpufft.comm.mpi.world import communicator
 
 Op: TypeAlias = str | Callable[[Any, Any], Any]
@@ -28,7 +30,7 @@ class Call:
 
     `dest` and `source` are ranks, or None for nobody; `source` and `recvtag` may be -1 for any. The first `sent`
     operands are what a ``sendrecv`` sends, the others what it has where it receives nothing. `batch` counts the axes
-    that ``vmap`` put before all others (but behind rows).
+    that ``vmap`` put before all others (but behind rows). `place` says which of how many arrays of a pytree it is for.
     """
 
     function: str
@@ -44,6 +46,7 @@ class Call:
     status: bool = False
     batch: int = 0
     derivative: bool = False
+    place: str = ""
 
     @property
     def is_linear(self) -> bool:
@@ -72,7 +75,7 @@ class Call:
 
     def described(self, operands: Sequence[Any]) -> str:
         """The call as all ranks of a collective must have it, in one line."""
-        words = [self.name, *map(kind, operands)]
+        words = [self.name, *map(kind, operands), *([self.place] if self.place else [])]
         if self.function in ("bcast", "scatter", "gather", "reduce"):
             words.append(f"root={self.root}")
         if self.function in ("reduce", "allreduce", "scan"):
@@ -83,6 +86,14 @@ class Call:
 def call(function: str, comm: int, **options: Any) -> Call:
     """A call on the processes of a communicator."""
     return Call(function, comm, communicator(comm).Get_size(), **options)
+
+
+def for_each(made: Call, function: Callable[[Call, Any], Any], x: Any) -> Any:
+    """A call for every array of a pytree; where processes give more and fewer arrays, they see that they differ."""
+    leaves, tree = jax.tree.flatten(x)
+    places = [f"(array {number} of {len(leaves)})" if len(leaves) > 1 else "" for number in range(1, len(leaves) + 1)]
+    calls = [dataclasses.replace(made, place=place) for place in places]
+    return jax.tree.unflatten(tree, list(map(function, calls, leaves)))
 
 
 def kind(x: Any) -> str:
@@ -98,6 +109,7 @@ def operand(x: Any, function: str) -> jax.Array:
     TypeError
         For random keys, which have no bytes of their own.
     """
+    check_is_array(x, f"tpufft.comm.mpi.{function}")
     x = jnp.zeros(x.shape, x.dtype) if isinstance(x, jax.ShapeDtypeStruct) else jnp.asarray(x)
     if jnp.issubdtype(x.dtype, jax.dtypes.extended):
         raise TypeError(f"{function} of {x.dtype}: send jax.random.key_data(key) and use jax.random.wrap_key_data")

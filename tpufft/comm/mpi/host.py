@@ -114,7 +114,7 @@ def _reduced(call: Call, arrays: Sequence[np.ndarray], comm: Any, deadline: Dead
     if not x.size:
         return x
     # Half precision is computed in single.
-    work = np.ascontiguousarray(x, np.float32) if arithmetic.is_small_float(x.dtype) else x
+    work = x.astype(np.float32) if arithmetic.is_small_float(x.dtype) else x
     y = np.zeros_like(work)
     is_result = call.function != "reduce" or comm.Get_rank() == call.root
     with arithmetic.operation(call, work) as (op, buffer):

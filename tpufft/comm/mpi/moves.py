@@ -6,7 +6,7 @@ from typing import Any
 
 import jax
 
-from tpufft.comm.mpi.call import ROWS_IN, call, operand
+from tpufft.comm.mpi.call import ROWS_IN, Call, call, for_each, operand
 from tpufft.comm.mpi.primitive import bind
 from tpufft.comm.mpi.world import checked_rank, enter
 
@@ -207,10 +207,10 @@ def _moved(function: str, x: Any, comm: Any, root: int = 0) -> Any:
     handle = enter(function, comm)
     made = call(function, handle, root=checked_rank("root", root, handle))
 
-    def one(leaf: Any) -> jax.Array:
+    def one(made: Call, leaf: Any) -> jax.Array:
         leaf = operand(leaf, function)
         if function in ROWS_IN and (not leaf.ndim or leaf.shape[0] != made.size):
             raise ValueError(f"{function} of shape {leaf.shape}; right is one row for each rank, ({made.size}, ...)")
         return bind(made, leaf)[0]
 
-    return jax.tree.map(one, x)
+    return for_each(made, one, x)

@@ -30,7 +30,7 @@ def send(x: Any, dest: int | None, *, tag: int = 0, comm: Any = None) -> jax.Arr
     x : pytree of arrays
         What is sent, one message for each array, in order.
     dest : int or None
-        The rank that calls :func:`recv`; None (or ``MPI.PROC_NULL``) is nobody.
+        The rank that calls :func:`recv`; None is nobody.
     tag : int, default 0
         Tells messages apart.
     comm : mpi4py.MPI.Intracomm, optional
@@ -82,7 +82,7 @@ def recv(
     like : pytree of arrays or ``jax.ShapeDtypeStruct``
         Structure, shapes and dtypes of what comes.
     source : int, None or ANY_SOURCE
-        The rank that calls :func:`send`; from None (or ``MPI.PROC_NULL``) comes `like`. Of several arrays from any
+        The rank that calls :func:`send`; from None comes `like`. Of several arrays from any
         source, all come from the sender of the first.
     tag : int or ANY_TAG
         Only messages with this tag.
@@ -194,7 +194,7 @@ def _result(tree: Any, results: list[jax.Array], status: bool) -> Any:
 
 
 def _peer(name: str, value: Any, comm: int) -> int | None:
-    if value is None or (isinstance(value, int) and value == mpi().PROC_NULL):
+    if value is None:
         return None
     return checked_rank(name, value, comm)
 

@@ -8,7 +8,7 @@ import jax
 
 from tpufft.comm import ops
 from tpufft.comm.mpi.arithmetic import can_reduce
-from tpufft.comm.mpi.call import Op, call, operand
+from tpufft.comm.mpi.call import Call, Op, call, for_each, operand
 from tpufft.comm.mpi.primitive import bind
 from tpufft.comm.mpi.world import checked_rank, enter
 
@@ -138,10 +138,10 @@ def _reduced(function: str, x: Any, op: Op, comm: Any, root: int = 0) -> Any:
     ops.combiner(op)
     made = call(function, handle, op=op, root=checked_rank("root", root, handle))
 
-    def one(leaf: Any) -> jax.Array:
+    def one(made: Call, leaf: Any) -> jax.Array:
         leaf = operand(leaf, function)
         if not can_reduce(leaf.dtype):
             raise TypeError(f"{function} of {leaf.dtype}: MPI has no arithmetic for it; use x.astype('int32')")
         return bind(made, ops.operand(leaf, op) if isinstance(op, str) else leaf)[0]
 
-    return jax.tree.map(one, x)
+    return for_each(made, one, x)

@@ -141,7 +141,8 @@ def checked_rank(name: str, value: Any, comm: int) -> int:
         raise TypeError(f"{name}={value!r} is no integer; a rank is known when the function is traced") from None
     count = communicator(comm).Get_size()
     if not 0 <= number < count:
-        raise ValueError(f"{name}={number} is no rank of {count} processes; right is 0 to {count - 1}")
+        nobody = "; None, not MPI.PROC_NULL, is nobody" if name in ("dest", "source") else ""
+        raise ValueError(f"{name}={number} is no rank of {count} processes; right is 0 to {count - 1}{nobody}")
     return number
 
 
