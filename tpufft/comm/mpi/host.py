@@ -23,7 +23,7 @@ def perform(call: Call, *operands: Any) -> tuple[np.ndarray, ...]:
         arrays = [np.ascontiguousarray(x).reshape(x.shape) for x in map(np.asarray, operands)]
         if call.function in ("send", "recv", "sendrecv"):
             return messages.exchange(call, arrays)
-        comm, deadline = communicator(call.comm), Deadline()
+        comm, deadline = communicator(call.comm), Deadline(call.size * sum(x.nbytes for x in arrays))
         _agree(call, arrays, comm, deadline)
         return (_COLLECTIVES[call.function](call, arrays, comm, deadline),)
     except Disagreement as failure:

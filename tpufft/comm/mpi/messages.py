@@ -28,7 +28,7 @@ def exchange(call: Call, arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]
     Disagreement
         If the time is up, or what comes is not what is awaited.
     """
-    comm, deadline = communicator(call.comm), Deadline()
+    comm, deadline = communicator(call.comm), Deadline(sum(x.nbytes for x in arrays))
     count = {"send": len(arrays), "recv": 0}.get(call.function, call.sent)
     sent, likes = arrays[:count], arrays[count:]
     requests = []

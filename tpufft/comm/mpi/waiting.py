@@ -14,6 +14,12 @@ from tpufft.comm.mpi.world import mpi
 
 DEFAULT_SECONDS = 60.0
 
+EAGER_SECONDS = 2e-2
+"""How long a wait asks without pause, whatever is moved."""
+
+LEAST_RATE = 1e8
+"""Bytes per second that a message between processes makes at least."""
+
 
 @dataclass
 class _Patience:
@@ -73,11 +79,19 @@ def patience() -> float:
 
 
 class Deadline:
-    """The end of one call's time."""
+    """The end of one call's time.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    moved : int
+        Bytes that the call sends and receives. MPI moves a piece of a long message each time that it is asked, so
+        that one is asked without pause for as long as the bytes may take.
+    """
+
+    def __init__(self, moved: int = 0) -> None:
         self.seconds = patience()
         self.start = time.monotonic()
+        self.eager = EAGER_SECONDS + moved / LEAST_RATE
 
     def wait(self, is_done: Callable[[], Any], late: Callable[[], str]) -> Any:
         """Ask until the answer is true.
@@ -93,8 +107,10 @@ class Deadline:
                 raise Disagreement(
                     f"{late()} within {self.seconds:g} s (tpufft.comm.mpi.timeout or TPUFFT_MPI_TIMEOUT sets the time)"
                 )
-            # Short waits spin; processes that share a core let each other go on. Long messages move when asked for.
-            time.sleep(0 if waited < 1e-3 else 5e-5 if waited < 2 else 1e-3)
+            if waited < self.eager:
+                os.sched_yield()  # processes that share a core let each other go on
+            else:
+                time.sleep(5e-5 if waited < 2 else 1e-3)
         return answer
 
     def complete(self, requests: Sequence[Any], late: Callable[[], str]) -> None:
