@@ -33,12 +33,12 @@ FLOORS = (
     ("steps",),
     ("layout",),
     ("meshes",),
-    ("formats", "cluster", "tpu"),
+    ("formats", "cluster", "tpu", "native"),
     ("errors",),
 )
 FLOOR_OF = {unit: number for number, floor in enumerate(FLOORS) for unit in floor}
 ENTRANCES = {"__init__", "__main__"}
-LAYOUTLESS = {"formats", "cluster", "tpu", "errors"}
+LAYOUTLESS = {"formats", "cluster", "tpu", "native", "errors"}
 
 
 def _files() -> list[Path]:

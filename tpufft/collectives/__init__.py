@@ -1,5 +1,6 @@
 """What crosses the wire: exchanges, rings, copies, folds. Functions of one chunk and mesh axis names."""
 
+from tpufft.collectives import shared
 from tpufft.collectives.copy import assemble, copy_fragments
 from tpufft.collectives.exchange import exchange
 from tpufft.collectives.extremes import extreme
@@ -28,6 +29,7 @@ __all__ = [
     "ring_product",
     "ring_sum",
     "send_whole",
+    "shared",
     "swap_rows",
     "torus_fold",
     "tree_fold",

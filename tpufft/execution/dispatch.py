@@ -20,6 +20,7 @@ from jax.sharding import AxisType, Mesh, NamedSharding, Sharding
 from jax.stages import Wrapped
 
 from tpufft.cluster import deadlock_risk
+from tpufft.collectives import shared
 from tpufft.execution.operator import Bound, BoundProduct, Operator, layout_of, visible_layout
 from tpufft.kernels import host
 from tpufft.layout import Layout, mesh_size
@@ -39,17 +40,26 @@ def call_product(bound: BoundProduct, a: jax.Array, b: jax.Array) -> jax.Array:
     return _product_entry(bound, getattr(a, "sharding", None), getattr(b, "sharding", None))(a, b)
 
 
-def traced(bound: Bound | BoundProduct, *arrays: jax.Array, keeps: bool = False) -> jax.Array:
+def traced(bound: Bound | BoundProduct, *arrays: jax.Array, ours: bool = False, donated: bool = False) -> jax.Array:
     """The operator as JAX operations on global arrays: one ``shard_map``, then the declared chunking.
 
-    With `keeps` the arrays are arguments of a program that may not overwrite them.
+    Parameters
+    ----------
+    bound : Bound or BoundProduct
+        What is done.
+    *arrays : array
+        The operands.
+    ours : bool
+        Whether this is the whole program, so that it runs alone and its arguments may be known not to be overwritten.
+    donated : bool
+        Whether they may be.
     """
     mesh = bound.out_layout.mesh
     before, after = bound.inner_layouts
     if isinstance(bound, BoundProduct) and bound.is_empty:
         return _declared(jnp.zeros(after.stored_shape, after.dtype), bound.out_layout)
     mapped = jax.shard_map(
-        functools.partial(_carried_out, bound, mesh_platform(mesh), keeps),
+        functools.partial(_carried_out, bound, mesh_platform(mesh), ours, donated),
         mesh=mesh,
         in_specs=tuple(layout.partition_spec for layout in before),
         out_specs=after.partition_spec,
@@ -57,8 +67,12 @@ def traced(bound: Bound | BoundProduct, *arrays: jax.Array, keeps: bool = False)
     return _declared(mapped(*map(_declared, arrays, before)), bound.out_layout)
 
 
-def _carried_out(bound: Bound | BoundProduct, platform: str, keeps: bool, *chunks: jax.Array) -> jax.Array:
-    with host.kept(chunks if keeps else ()):
+def _carried_out(
+    bound: Bound | BoundProduct, platform: str, ours: bool, donated: bool, *chunks: jax.Array
+) -> jax.Array:
+    if not ours:
+        return bound.carry_out(platform, *chunks)
+    with shared.alone(), host.kept(() if donated else chunks):
         return bound.carry_out(platform, *chunks)
 
 
@@ -70,7 +84,7 @@ def compiled_function(bound: Bound | BoundProduct, *, donate: bool = False) -> W
     """
     donate = donate and bound.in_layouts[0].fits_in(bound.out_layout)
     return jax.jit(
-        functools.partial(traced, bound, keeps=not donate),
+        functools.partial(traced, bound, ours=True, donated=donate),
         in_shardings=tuple(layout.sharding for layout in bound.in_layouts),
         out_shardings=bound.out_layout.sharding,
         donate_argnums=(0,) if donate else (),

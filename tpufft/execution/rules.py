@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tpufft.collectives import assemble, axis_name, copy_fragments, exchange
+from tpufft.collectives import assemble, axis_name, copy_fragments, exchange, shared
 from tpufft.execution.block_row import ring_dft
 from tpufft.execution.chirp import chirp_kernel
 from tpufft.execution.halves import collect, fold, spread, unfold
@@ -87,6 +87,9 @@ def _local(step: Local, layout: Layout, chunk: jax.Array, platform: str) -> jax.
 
 
 def _exchange(step: Exchange, layout: Layout, chunk: jax.Array, platform: str) -> jax.Array:
+    if step.shared and shared.is_alone():
+        others = tuple(name for name in layout.mesh.axis_names if name not in step.names)
+        return shared.shared_exchange(chunk, step.names, step.source, step.target, others)
     return exchange(chunk, step.names, step.source, step.target, platform)
 
 

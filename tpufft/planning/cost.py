@@ -95,7 +95,9 @@ def step_cost(step: Step, layout: Layout, machine: Machine) -> StepCost:
         seconds = machine.call_latency + _arithmetic_seconds(step, layout, flops, machine)
     else:
         seconds = max(_arithmetic_seconds(step, layout, flops, machine), memory)
-    if isinstance(step, Exchange):
+    if isinstance(step, Exchange) and step.shared:
+        seconds = machine.shared_seconds(layout.chunk_bytes)
+    elif isinstance(step, Exchange):
         seconds += machine.exchange_seconds(layout.chunk_bytes, layout.device_count_along(step.names))
     elif isinstance(step, Ring | Nonuniform):
         # The wire hides behind the products, or the products behind the wire.
@@ -173,6 +175,8 @@ def memory_passes(step: Step, layout: Layout) -> float:
         return sum(2.0 if axis == layout.rank - 1 else 4.0 for axis in step.axes)
     if isinstance(step, LocalTrig):
         return 8.0
+    if isinstance(step, Exchange) and step.shared:
+        return 2.0
     if isinstance(step, Exchange | Collect | Spread | Rearrange):
         return 4.0
     if isinstance(step, Ring | Nonuniform):

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+import jax
 from jax.sharding import Mesh
 
+from tpufft.collectives import shared
 from tpufft.execution import mesh_platform
 from tpufft.meshes import AnyMesh, host_cores
 from tpufft.planning.wisdom import fingerprint, wisdom
@@ -45,6 +47,8 @@ class Machine:
         Seconds for a collective to start.
     call_latency : float
         Seconds for a call of the kernel `host` to start.
+    shared_bandwidth : float
+        Bytes per second that one device copies from the memory of others; 0 where they share none.
     both_ways : bool
         Whether a ring gains from sending both ways.
     ring_bytes : float
@@ -64,6 +68,7 @@ class Machine:
     exchange_share: float | None
     latency: float
     call_latency: float
+    shared_bandwidth: float
     both_ways: bool
     ring_bytes: float
     platform: str
@@ -72,6 +77,10 @@ class Machine:
         """Time on the wire of one exchange among `count` devices."""
         share = (count - 1) / count if self.exchange_share is None else count * self.exchange_share
         return self.latency + chunk_bytes * share / self.wire_bandwidth
+
+    def shared_seconds(self, chunk_bytes: int) -> float:
+        """Time of one exchange by copies in shared memory, which takes twice an exchange's time to start."""
+        return 2 * self.latency + chunk_bytes / self.shared_bandwidth if self.shared_bandwidth else math.inf
 
     def permute_seconds(self, sent_bytes: int, permutes: int, both_ways: bool) -> float:
         """Time on the wire of `permutes` neighbour permutes that carry `sent_bytes` together."""
@@ -97,10 +106,18 @@ def machine_of(mesh: AnyMesh, kind: str | None = None) -> Machine:
     if platform in ("gpu", "cuda", "rocm"):
         return GPU
     measured = wisdom().machines
-    return replace(_host(mesh.size), **measured.get(fingerprint(mesh), {})) if measured else _host(mesh.size)
+    machine = _host(mesh.size, _shares_memory(mesh))
+    return replace(machine, **measured.get(fingerprint(mesh), {})) if measured else machine
 
 
-def _host(devices: int) -> Machine:
+def _shares_memory(mesh: AnyMesh) -> bool:
+    """Whether all devices are parts of this process."""
+    if not isinstance(mesh, Mesh) or mesh.size < 2 or not shared.is_there():
+        return False
+    return all(device.process_index == jax.process_index() for device in mesh.devices.flat)
+
+
+def _host(devices: int, shares: bool) -> Machine:
     """A host's cores shared by its CPU devices; rates of a 2020s x86 server core, measured with XLA's kernels."""
     share = min(1.0, host_cores() / devices)
     return Machine(
@@ -115,6 +132,7 @@ def _host(devices: int) -> Machine:
         exchange_share=None,
         latency=1.5e-4,
         call_latency=2e-5,
+        shared_bandwidth=2.0e9 * share if shares else 0.0,
         both_ways=False,
         ring_bytes=1 << 14,
         platform="cpu",
@@ -133,6 +151,7 @@ GPU = Machine(
     exchange_share=None,
     latency=2e-5,
     call_latency=0.0,
+    shared_bandwidth=0.0,
     both_ways=False,
     ring_bytes=1 << 14,
     platform="gpu",
@@ -155,6 +174,7 @@ def _tpu(chip: Chip) -> Machine:
         exchange_share=1 / 8,
         latency=1e-6,
         call_latency=0.0,
+        shared_bandwidth=0.0,
         both_ways=True,
         ring_bytes=math.inf,
         platform="tpu",

@@ -23,6 +23,7 @@ from tpufft.planning.operations import DFT, Flip, Multiply, Operation, Pointwise
 from tpufft.planning.problem import Problem
 from tpufft.steps import (
     Diagonal,
+    Exchange,
     Local,
     LocalReal,
     LocalTrig,
@@ -108,7 +109,9 @@ def candidates(
 
     # To cut chunks anew before they are split further is the last resort: it doubles the moves.
     for program in searched(recut=False) or searched(recut=True):
-        for steps in (program.steps, *_with_kernels(program.steps, kernels, mixed=wide)):
+        own = _with_shared(program, machine)
+        both = (own, program.steps) if wide and own != program.steps else (own,)
+        for steps in (each for way in both for each in (way, *_with_kernels(way, kernels, mixed=wide))):
             other = Program(start, steps)
             found.setdefault(steps, Candidate(other, program_seconds(other, machine)))
     if not found:
@@ -160,6 +163,17 @@ def _with_kernels(steps: tuple[Step, ...], kernels: tuple[str, ...], *, mixed: b
             replace(step, kernel=by[number]) if isinstance(step, KERNEL_STEPS) else step
             for number, step in enumerate(steps)
         )
+
+
+def _with_shared(program: Program, machine: Machine) -> tuple[Step, ...]:
+    """The same steps, exchanges in shared memory where the devices share it and that is faster."""
+    steps = list(program.steps)
+    for number, (step, layout) in enumerate(zip(program.steps, program.layouts, strict=False)):
+        if isinstance(step, Exchange):
+            other = replace(step, shared=True)
+            if step_cost(other, layout, machine).seconds < step_cost(step, layout, machine).seconds:
+                steps[number] = other
+    return tuple(steps)
 
 
 def _comparable(seconds: float) -> float:

@@ -12,27 +12,40 @@ from tpufft.steps.core import Step
 
 @dataclass(frozen=True)
 class Exchange(Step):
-    """An all-to-all that frees axis `source` of the mesh axes `names` and splits axis `target` instead."""
+    """Axis `source` is freed of the mesh axes `names`, and axis `target` is split over them instead.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The mesh axes.
+    source, target : int
+        The axis that becomes whole, and the one that is split.
+    shared : bool
+        By copies within the memory that CPU devices of one process share, instead of an all-to-all. A program that
+        other programs may run beside, one of a caller's own ``jit``, takes the all-to-all all the same.
+    """
 
     names: AxisNames
     source: int
     target: int
+    shared: bool = False
 
     def after(self, layout: Layout) -> Layout:
         return layout.move(self.names, self.source, self.target)
 
     def transposed(self, layout: Layout) -> Exchange:
-        return Exchange(self.names, self.target, self.source)
+        return Exchange(self.names, self.target, self.source, self.shared)
 
     def wire_bytes(self, layout: Layout) -> int:
         parts = mesh_size(layout.mesh, self.names)
         return layout.chunk_bytes * (parts - 1) // parts
 
     def collectives(self, layout: Layout) -> Mapping[str, int]:
-        return {"all-to-all": 1}
+        return {} if self.shared else {"all-to-all": 1}
 
     def describe(self, layout: Layout) -> str:
-        return f"exchange  {', '.join(self.names)}: axis {self.source} -> axis {self.target}"
+        how = ", in shared memory" if self.shared else ""
+        return f"exchange  {', '.join(self.names)}: axis {self.source} -> axis {self.target}{how}"
 
 
 @dataclass(frozen=True)

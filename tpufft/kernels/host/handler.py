@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import threading
 from typing import Any
 
-import jax
-import llvmlite.binding
 import numba
 import numpy as np
 from numba import types
 from numba.extending import register_jitable
 
-from tpufft.kernels.host import frame
 from tpufft.kernels.host.library import FUNCTIONS, PREFIXES, library
 from tpufft.kernels.host.problem import TARGET, Kind, Word
+from tpufft.native import frame, target
 
 SETS, WAYS = 64, 8
 """Plans are kept in so many sets of so many; of a full set the one that rested longest makes room."""
@@ -58,7 +55,6 @@ def _external(name: str, signature: Any) -> types.ExternalFunction:
     return types.ExternalFunction(_symbol(name), signature)
 
 
-_registering = threading.Lock()
 _array: Any = numba.carray  # pyright: ignore[reportPrivateImportUsage]
 _table = frame.symbol(_symbol("table"))
 _mutex = frame.symbol(_symbol("mutex"))
@@ -228,38 +224,15 @@ def _run_loops(row, plan, source, target):
         _scale(row, target, _word(0), size)
 
 
-@register_jitable
-def _answer_metadata(extension):
-    metadata = frame.load64(extension, frame.EXTENSION_METADATA)
-    frame.store32(metadata, frame.METADATA_MAJOR, np.int32(frame.MAJOR))
-    frame.store32(metadata, frame.METADATA_MINOR, np.int32(frame.MINOR))
-    frame.store32(metadata, frame.METADATA_TRAITS, np.int32(0))
-    frame.store64(metadata, frame.METADATA_STATE, _word(0))
-
-
-@register_jitable
-def _refused(call_frame):
-    """An error of XLA's that says so."""
-    error = frame.error_words()
-    frame.store64(error, 0, _word(_WORD * frame.ERROR_WORDS))
-    frame.store64(error, 2 * _WORD, _refusal())
-    frame.store64(error, 3 * _WORD, _word(frame.RESOURCE_EXHAUSTED))
-    return frame.call(frame.load64(frame.load64(call_frame, frame.API), frame.API_ERROR_CREATE), error)
-
-
 def _handle(call_frame):
-    extension = frame.load64(call_frame, frame.EXTENSION)
-    if extension != 0 and frame.load32(extension, frame.EXTENSION_TYPE) == frame.METADATA:
-        _answer_metadata(extension)
+    if frame.answers_metadata(call_frame):
         return _word(0)
-    row = frame.load64(frame.load64(frame.load64(call_frame, frame.ATTRIBUTES), 0), frame.ARRAY_DATA)
-    source = frame.load64(frame.load64(frame.load64(call_frame, frame.ARGUMENTS), 0), frame.BUFFER_DATA)
-    target = frame.load64(frame.load64(frame.load64(call_frame, frame.RESULTS), 0), frame.BUFFER_DATA)
+    row, source, target = frame.attribute_row(call_frame), frame.argument(call_frame, 0), frame.result(call_frame)
     _lock(_mutex())
     plan, entry = _claimed(row, source, target)
     _unlock(_mutex())
     if plan == 0:
-        return _refused(call_frame)
+        return frame.error(call_frame, _refusal(), frame.RESOURCE_EXHAUSTED)
     _run_loops(row, plan, source, target)
     _lock(_mutex())
     _release(row, plan, entry)
@@ -296,7 +269,7 @@ def _addresses() -> dict[str, int]:
         addresses[name] = ctypes.cast(function, ctypes.c_void_p).value or 0
     addresses |= {name: ctypes.addressof(state[name]) for name in ("mutex", "refusal")}
     addresses["table"] = state["table"].ctypes.data
-    return addresses
+    return {_symbol(name): address for name, address in addresses.items()}
 
 
 def register() -> None:
@@ -307,18 +280,4 @@ def register() -> None:
     UnavailableError
         There is no library.
     """
-    with _registering:
-        _register()
-
-
-@functools.cache
-def _register() -> None:
-    for name, address in _addresses().items():
-        llvmlite.binding.add_symbol(_symbol(name), address)
-    signature = _word(_word)
-    try:
-        compiled = numba.cfunc(signature, cache=True)(_handle)
-    except RuntimeError:  # nowhere to cache
-        compiled = numba.cfunc(signature)(_handle)
-    _state()["handler"] = compiled
-    jax.ffi.register_ffi_target(TARGET, jax.ffi.pycapsule(compiled.ctypes), platform="cpu", api_version=1)
+    target.register(TARGET, _handle, _addresses)

@@ -18,7 +18,20 @@ from tpufft.meshes import AnyMesh, host_cores
 from tpufft.planning.problem import Problem
 from tpufft.steps import Program, Step
 
-_TELLING = ("axis", "axes", "source", "target", "names", "kernel", "rows", "columns", "both_ways", "kind", "to_real")
+_TELLING = (
+    "axis",
+    "axes",
+    "source",
+    "target",
+    "names",
+    "kernel",
+    "rows",
+    "columns",
+    "both_ways",
+    "kind",
+    "to_real",
+    "shared",
+)
 """The fields of steps that tell two ways apart; the others follow from sizes."""
 
 

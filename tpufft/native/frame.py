@@ -8,15 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic as numba_intrinsic
+from numba.extending import register_jitable
 
 MAJOR, MINOR = 0, 3
 
 EXTENSION = 8
 API = 16
+CONTEXT = 24
 ARGUMENTS = 72
 RESULTS = 112
 ATTRIBUTES = 160
@@ -36,6 +39,11 @@ ERROR_WORDS = 4
 """Of the structure that an error is made of: size, extension, message, code."""
 
 RESOURCE_EXHAUSTED = 8
+DEADLINE_EXCEEDED = 4
+
+API_RUN_ID = 176
+RUN_ID_WORDS = 4
+"""Of the structure by which the number of a run is asked for: size, extension, context, number."""
 
 
 def intrinsic(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -111,17 +119,76 @@ def symbol(name: str) -> Any:
     return address
 
 
-@intrinsic
-def error_words(typing: Any) -> Any:
-    """``error_words()``: the address of a zeroed structure on the stack, for an error to be made of."""
+def _words(count: int) -> Any:
+    """``_words(count)()``: the address of so many zeros on the stack."""
 
-    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        word = ir.IntType(64)
-        place = cgutils.alloca_once(builder, ir.ArrayType(word, ERROR_WORDS))
-        builder.store(ir.Constant(ir.ArrayType(word, ERROR_WORDS), [0] * ERROR_WORDS), place)
-        return builder.ptrtoint(place, word)
+    @intrinsic
+    def words(typing: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            word = ir.IntType(64)
+            place = cgutils.alloca_once(builder, ir.ArrayType(word, count))
+            builder.store(ir.Constant(ir.ArrayType(word, count), [0] * count), place)
+            return builder.ptrtoint(place, word)
 
-    return types.int64(), generate
+        return types.int64(), generate
+
+    return words
+
+
+error_words, run_id_words, time_words = _words(ERROR_WORDS), _words(RUN_ID_WORDS), _words(2)
+"""Zeroed structures on the stack: of an error, of the question for a run's number, of a time."""
+
+
+@register_jitable
+def answers_metadata(call_frame):
+    """Whether this call asks which version the handler speaks; it is answered then."""
+    extension = load64(call_frame, EXTENSION)
+    if extension == 0 or load32(extension, EXTENSION_TYPE) != METADATA:
+        return False
+    metadata = load64(extension, EXTENSION_METADATA)
+    store32(metadata, METADATA_MAJOR, np.int32(MAJOR))
+    store32(metadata, METADATA_MINOR, np.int32(MINOR))
+    store32(metadata, METADATA_TRAITS, np.int32(0))
+    store64(metadata, METADATA_STATE, types.int64(0))
+    return True
+
+
+@register_jitable
+def attribute_row(call_frame):
+    """The address of the one attribute, a row of integers."""
+    return load64(load64(load64(call_frame, ATTRIBUTES), 0), ARRAY_DATA)
+
+
+@register_jitable
+def argument(call_frame, number):
+    """The address of an argument's data."""
+    return load64(load64(load64(call_frame, ARGUMENTS), 8 * number), BUFFER_DATA)
+
+
+@register_jitable
+def result(call_frame):
+    """The address of the one result's data."""
+    return load64(load64(load64(call_frame, RESULTS), 0), BUFFER_DATA)
+
+
+@register_jitable
+def error(call_frame, text, code):
+    """An error of XLA's with a text, by its address."""
+    words = error_words()
+    store64(words, 0, types.int64(8 * ERROR_WORDS))
+    store64(words, 16, text)
+    store64(words, 24, types.int64(code))
+    return call(load64(load64(call_frame, API), API_ERROR_CREATE), words)
+
+
+@register_jitable
+def run_id(call_frame):
+    """The number of this run of the program, the same on all its devices."""
+    words = run_id_words()
+    store64(words, 0, types.int64(8 * RUN_ID_WORDS))
+    store64(words, 16, load64(call_frame, CONTEXT))
+    call(load64(load64(call_frame, API), API_RUN_ID), words)
+    return load64(words, 24)
 
 
 @intrinsic
