@@ -22,6 +22,7 @@ from tpufft.steps import (
     Local,
     LocalReal,
     LocalTrig,
+    Merge,
     Nonuniform,
     Pad,
     Part,
@@ -29,6 +30,7 @@ from tpufft.steps import (
     RealPart,
     Rearrange,
     Ring,
+    Split,
     Spread,
     Step,
     Trim,
@@ -60,6 +62,10 @@ KERNEL_STEPS = (Local, LocalReal, LocalTrig)
 
 PERMUTING = (Copy, Rearrange, Collect, Spread)
 """Steps that send parts of a chunk to other devices."""
+
+
+_CHAINED = (Split, Merge, Local, Exchange, Twiddle, Interleave, Deinterleave)
+"""Steps of complex transforms that hold no more than their input and output."""
 
 
 @dataclass(frozen=True)
@@ -195,6 +201,8 @@ def peak_bytes(program: Program, *, donated: bool) -> int:
     step holds its input and its output, and what :func:`scratch_chunks` says.
     """
     chunks = [layout.chunk_bytes for layout in program.layouts]
+    if len(set(chunks)) == 1 and all(isinstance(step, _CHAINED) and _is_chained(step) for step in program.steps):
+        return chunks[0] * _chain_chunks(program, donated)
     argument, result = chunks[0], chunks[-1]
     temporary = 0.0
     last = len(program.steps) - 1
@@ -205,6 +213,30 @@ def peak_bytes(program: Program, *, donated: bool) -> int:
         temporary = max(temporary, live)
     alias = result if donated and program.in_layout.fits_in(program.out_layout) else 0
     return int(argument + result + temporary - alias)
+
+
+def _is_chained(step: Step) -> bool:
+    """Whether a step takes one buffer and leaves one, with nothing besides."""
+    return step.shared if isinstance(step, Exchange) else getattr(step, "kernel", None) != "matmul"
+
+
+def _chain_chunks(program: Program, donated: bool) -> int:
+    """Buffers of a program in which each step makes one of the one before or works in it, as the compiler assigns them.
+
+    It gives the first temporary the result's buffer, and goes on in turn with one more, so that it takes a second one
+    where the last but one comes to be the result's own.
+    """
+    hops, owned = 0, donated
+    hosts = any(isinstance(step, Local) and step.kernel == "host" for step in program.steps)
+    for step in program.steps:
+        in_place = isinstance(step, Local) and step.kernel == "host" and owned
+        hops += isinstance(step, Exchange | Interleave | Deinterleave | Local) and not in_place
+        owned = owned or not isinstance(step, Split | Merge)
+    if donated:
+        # A factor's product is written beside an operand that a library's call has worked in.
+        beside = any(isinstance(step, Twiddle) for step in program.steps) and hosts
+        return 1 + (0 if not hops else 2 if beside or (hops % 2 and hops > 1) else 1)
+    return 2 + (0 if hops < 2 else 1 if hops == 2 or hops % 2 else 2)
 
 
 def scratch_chunks(step: Step, layout: Layout) -> float:

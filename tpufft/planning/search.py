@@ -22,6 +22,7 @@ from tpufft.planning.machine import Machine
 from tpufft.planning.operations import DFT, Flip, Multiply, Operation, Pointwise, Real, Roll, Samples, Transform, Trig
 from tpufft.planning.problem import Problem
 from tpufft.steps import (
+    ChirpSpectrum,
     Diagonal,
     Exchange,
     Local,
@@ -169,7 +170,9 @@ def _with_shared(program: Program, machine: Machine) -> tuple[Step, ...]:
     """The same steps, exchanges in shared memory where the devices share it and that is faster."""
     steps = list(program.steps)
     for number, (step, layout) in enumerate(zip(program.steps, program.layouts, strict=False)):
-        if isinstance(step, Exchange):
+        if isinstance(step, ChirpSpectrum):
+            steps[number] = replace(step, line=Program(step.line.in_layout, _with_shared(step.line, machine)))
+        elif isinstance(step, Exchange):
             other = replace(step, shared=True)
             if step_cost(other, layout, machine).seconds < step_cost(step, layout, machine).seconds:
                 steps[number] = other
