@@ -14,9 +14,11 @@ from jax.sharding import AbstractMesh, Mesh
 from jax.sharding import PartitionSpec as P
 
 import tpufft
+from tpufft.collectives import shared
 from tpufft.layout import Spec
 from tpufft.planning import hlo
 from tpufft.planning.orders import frequency_index, natural_spec, transposed_spec
+from tpufft.planning.request import forget
 
 KINDS = ("v3", "v4", "v5e", "v5p", "v6e")
 
@@ -111,16 +113,25 @@ def test_an_unknown_kind() -> None:
 # -- what it says ------------------------------------------------------------------------------------------------
 
 
-def test_the_text_of_a_slab() -> None:
+@pytest.mark.parametrize(
+    ("is_shared", "how", "peak"),
+    [
+        (False, "", "64.0 MiB per device (4.0 x its chunk; 3.0"),
+        (True, ", in shared memory", "64.0 MiB per device (4.0 x its chunk; 2.0"),
+    ],
+)
+def test_the_text_of_a_slab(is_shared: bool, how: str, peak: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared, "is_there", lambda: is_shared)
+    forget()
     plan = exchange_plan("fftn", (256, 256, 256), mesh_of(x=8))
     single = tpufft.plan("fftn", (256, 256, 256), np.complex64, mesh_of(x=8), method="exchange", kernel="xla")
-    expected = """
+    expected = f"""
 fftn complex64 (256, 256, 256) on mesh x=8, chunked P('x', None, None), order natural
   1  local     axes 1, 2 of 256 x 256, kernel xla              1.3 GFLOP
-  2  exchange  x: axis 0 -> axis 1                             14.0 MiB per device on the wire
+  2  exchange  x: axis 0 -> axis 1{how:<29}14.0 MiB per device on the wire
   3  local     axis 0 of 256, kernel xla                       671.1 MFLOP
-  4  exchange  x: axis 1 -> axis 0                             14.0 MiB per device on the wire
-peak 64.0 MiB per device (4.0 x its chunk; 3.0 with overwrite_x) ; predicted # on this host
+  4  exchange  x: axis 1 -> axis 0{how:<29}14.0 MiB per device on the wire
+peak {peak} with overwrite_x) ; predicted # on this host
 """
     assert re.sub(r"predicted [\d.]+ (s|ms|us) on", "predicted # on", str(single)) == expected.strip()
     assert "complex128" in str(plan).splitlines()[0]

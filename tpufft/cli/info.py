@@ -52,8 +52,8 @@ def print_info(*, as_json: bool) -> None:
 def _print_table(console: Console, head: str, rows: Sequence[tuple[str, str]]) -> None:
     console.print()
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(head, no_wrap=True)
-    table.add_column("", no_wrap=True)
+    table.add_column(head, no_wrap=True, min_width=max(map(len, (head, *(name for name, _ in rows)))))
+    table.add_column("", overflow="fold")
     for name, text in rows:
         table.add_row(name, text)
     console.print(table, markup=False)

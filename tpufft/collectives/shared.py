@@ -21,6 +21,7 @@ from jax import lax
 from jax.extend.core import Primitive
 from jax.interpreters import mlir
 
+from tpufft import native
 from tpufft.collectives.varying import make_varying, varying_axes
 from tpufft.collectives.wire import axis_name
 from tpufft.layout import AxisNames
@@ -123,7 +124,9 @@ def _lower(
     meeting.register()
     given: Any = ctx.avals_in[0]
     words = [number, count, *row(given.shape, given.dtype.itemsize, count, source, target)]
-    return jax.ffi.ffi_lowering(meeting.TARGET, has_side_effect=True)(ctx, x, place, exchange=np.array(words, np.int64))
+    return jax.ffi.ffi_lowering(native.SHARED_EXCHANGE, has_side_effect=True)(
+        ctx, x, place, exchange=np.array(words, np.int64)
+    )
 
 
 shared_exchange_p.def_abstract_eval(_abstract)

@@ -2,3 +2,6 @@
 
 Nothing here is imported before a program needs it: numba takes half a second.
 """
+
+SHARED_EXCHANGE = "tpufft_shared_exchange"
+"""The name of the exchange's handler in compiled programs."""

@@ -15,10 +15,7 @@ import numpy as np
 from numba import types
 from numba.extending import register_jitable
 
-from tpufft.native import frame, target
-
-TARGET = "tpufft_shared_exchange"
-"""The name of the handler in compiled programs."""
+from tpufft.native import SHARED_EXCHANGE, frame, target
 
 SLOTS, MOST = 64, 1024
 """How many exchanges may go on at once, and among how many devices each."""
@@ -197,4 +194,4 @@ def _addresses() -> dict[str, int]:
 
 def register() -> None:
     """Make the handler known to JAX, once per process."""
-    target.register(TARGET, _handle, _addresses)
+    target.register(SHARED_EXCHANGE, _handle, _addresses)

@@ -7,6 +7,8 @@ from collections import Counter
 
 from jax.stages import Compiled
 
+from tpufft import native
+
 COLLECTIVES = (
     "all-gather",
     "all-reduce",
@@ -16,6 +18,9 @@ COLLECTIVES = (
     "ragged-all-to-all",
     "reduce-scatter",
 )
+
+SHARED_EXCHANGE = "shared-exchange"
+"""How an exchange by copies in shared memory is counted, which is a call of ours and no opcode."""
 
 _COMPUTATION = re.compile(r"^(?:ENTRY\s+)?%?([\w.\-]+)\s.*\{\s*$")
 _INSTRUCTION = re.compile(r"^\s+(?:ROOT\s+)?%?([\w.\-]+)\s*=\s*(.*)$")
@@ -28,6 +33,8 @@ _TRIPS = re.compile(r'known_trip_count"?:\s*\{\s*"?n"?:\s*"?(\d+)')
 
 def executed_collectives(text: str) -> dict[str, int]:
     """How often each collective opcode is executed: its count in the text times the trip counts of enclosing loops.
+
+    Exchanges by copies in shared memory count as ``shared-exchange``.
 
     Raises
     ------
@@ -73,7 +80,9 @@ def _count(computations: dict[str, list[str]], name: str, times: int, total: Cou
         right = line.split("=", 1)[1]
         opcode = _opcode(right)
         base = opcode.removesuffix("-start")
-        if base in COLLECTIVES:
+        if opcode == "custom-call" and f'custom_call_target="{native.SHARED_EXCHANGE}"' in right:
+            total[SHARED_EXCHANGE] += times
+        elif base in COLLECTIVES:
             total[base] += times
         called = [part.strip().lstrip("%") for pair in _CALLED.findall(right) for part in "".join(pair).split(",")]
         trips = 1

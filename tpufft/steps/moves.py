@@ -41,7 +41,7 @@ class Exchange(Step):
         return layout.chunk_bytes * (parts - 1) // parts
 
     def collectives(self, layout: Layout) -> Mapping[str, int]:
-        return {} if self.shared else {"all-to-all": 1}
+        return {"shared-exchange" if self.shared else "all-to-all": 1}
 
     def describe(self, layout: Layout) -> str:
         how = ", in shared memory" if self.shared else ""
