@@ -8,15 +8,13 @@ from typing import Annotated
 import typer
 
 import tpufft
-from tpufft.cli import options
+from tpufft.cli import options, parameters
 from tpufft.cli.exits import INTERRUPTED, one_line_errors
 from tpufft.cli.info import print_info
+from tpufft.cli.question import Question
 from tpufft.cli.transform import Job, transform_file
-from tpufft.cli.verify import FAILED, Question, parse_sizes, verify_plan
-from tpufft.kernels import KERNELS
-from tpufft.planning import METHODS, NORMS, TRANSFORMS
-
-ORDERS = ("natural", "transposed", "scrambled")
+from tpufft.cli.verify import FAILED, verify_plan
+from tpufft.planning import METHODS, NORMS
 
 app = typer.Typer(
     name="tpufft",
@@ -107,13 +105,8 @@ def transform(
         Path, typer.Argument(metavar="OUTPUT", help="The result, a .npy file; replaced when the new one is whole.")
     ],
     axes: Annotated[str | None, typer.Option(help="Axes to transform, as 0,1,2. Default: all.", metavar="AXES")] = None,
-    devices: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="How many devices. Default: 8 parts of the CPU, or all accelerators."),
-    ] = None,
-    mesh: Annotated[
-        str | None, typer.Option(metavar="MESH", help="Names and sizes of the device axes, as x=4,y=2. Default: x=N.")
-    ] = None,
+    devices: parameters.Devices = None,
+    mesh: parameters.Mesh = None,
     spec: Annotated[
         str | None,
         typer.Option(
@@ -129,7 +122,7 @@ def transform(
     order: Annotated[
         str,
         typer.Option(
-            metavar="|".join(ORDERS),
+            metavar="|".join(parameters.ORDERS),
             help="How the spectrum is stored: natural, or on the devices (transposed) or along the one axis "
             "(scrambled) as the cheapest plan leaves it.",
         ),
@@ -138,14 +131,15 @@ def transform(
         str, typer.Option(metavar="|".join(METHODS), help="How an axis that is split is transformed.")
     ] = "auto",
     kernel: Annotated[
-        str, typer.Option(metavar="|".join(("auto", *KERNELS)), help="How a device transforms what it holds whole.")
+        str,
+        typer.Option(metavar="|".join(parameters.KERNEL_WORDS), help="How a device transforms what it holds whole."),
     ] = "auto",
     plot: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Draw the spectrum: a line, or the plane through zero of the last two axes."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    as_json: parameters.Json = False,
+    quiet: parameters.Quiet = False,
 ) -> None:
     """Transform the array of a file on many devices, each of which reads and writes its own part only.
 
@@ -160,11 +154,11 @@ def transform(
         spec=options.parse_spec(spec),
         inverse=inverse,
         norm=options.check_choice(norm, "--norm", NORMS),
-        order=options.check_choice(order, "--order", ORDERS),
+        order=options.check_choice(order, "--order", parameters.ORDERS),
         method=options.check_choice(method, "--method", METHODS),
-        kernel=options.check_choice(kernel, "--kernel", ("auto", *KERNELS)),
+        kernel=options.check_choice(kernel, "--kernel", parameters.KERNEL_WORDS),
         plot=plot,
-        output="nothing" if quiet else "json" if as_json else "text",
+        output=parameters.output(as_json=as_json, quiet=quiet),
     )
     options.mesh_sizes(job.devices, job.mesh, 1)
     with one_line_errors() as stop:
@@ -173,85 +167,64 @@ def transform(
 
 @app.command(epilog=_VERIFY_EPILOG)
 def verify(
-    transform: Annotated[str, typer.Option(metavar="NAME", help="A transform, as fftn, irfft, dct or fht.")],
-    shape: Annotated[str, typer.Option(metavar="SHAPE", help="Of the input, as 256,256,256.")],
-    dtype: Annotated[
-        str | None, typer.Option(metavar="DTYPE", help="Of the input. Default: float32 where it is real, or complex64.")
-    ] = None,
-    axes: Annotated[str | None, typer.Option(metavar="AXES", help="Axes to transform, as 0,1,2.")] = None,
-    sizes: Annotated[
-        str | None, typer.Option(metavar="SIZES", help="Lengths to cut or zero-pad these axes to, as 64,50.")
-    ] = None,
-    devices: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="How many devices. Default: 8 parts of the CPU, or all accelerators."),
-    ] = None,
-    mesh: Annotated[
-        str | None, typer.Option(metavar="MESH", help="Names and sizes of the device axes, as x=4,y=2. Default: x=N.")
-    ] = None,
-    spec: Annotated[
-        str | None,
-        typer.Option(metavar="SPEC", help="The mesh axis that splits each array axis, as x,None,None; several as x+y."),
-    ] = None,
-    norm: Annotated[str | None, typer.Option(metavar="|".join(NORMS), help="Where the factor 1/N stands.")] = None,
-    order: Annotated[str | None, typer.Option(metavar="|".join(ORDERS), help="How the spectrum is stored.")] = None,
-    method: Annotated[
-        str | None, typer.Option(metavar="|".join(METHODS), help="How an axis that is split is transformed.")
-    ] = None,
-    kernel: Annotated[
-        str | None,
-        typer.Option(metavar="|".join(("auto", *KERNELS)), help="How a device transforms what it holds whole."),
-    ] = None,
-    type_: Annotated[
-        int | None, typer.Option("--type", min=1, max=4, metavar="1|2|3|4", help="Of cosine and sine transforms.")
-    ] = None,
-    dln: Annotated[float | None, typer.Option(metavar="X", help="Of fht and ifht, as mu, offset and bias.")] = None,
-    mu: Annotated[float | None, typer.Option(metavar="X")] = None,
-    offset: Annotated[float | None, typer.Option(metavar="X")] = None,
-    bias: Annotated[float | None, typer.Option(metavar="X")] = None,
+    transform: parameters.Transform,
+    shape: parameters.Shape,
+    dtype: parameters.Dtype = None,
+    axes: parameters.Axes = None,
+    sizes: parameters.Sizes = None,
+    devices: parameters.Devices = None,
+    mesh: parameters.Mesh = None,
+    spec: parameters.Spec = None,
+    norm: parameters.Norm = None,
+    order: parameters.Order = None,
+    method: parameters.Method = None,
+    kernel: parameters.Kernel = None,
+    type_: parameters.Type = None,
+    dln: parameters.Dln = None,
+    mu: parameters.Number = None,
+    offset: parameters.Number = None,
+    bias: parameters.Number = None,
     rounds: Annotated[int, typer.Option(min=1, metavar="N", help="How often each test is tried.")] = 3,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of the random numbers.")] = 0,
     limit: Annotated[
         float | None,
         typer.Option(min=0.0, metavar="X", help="The largest relative error. Default: 1e-3 single, 1e-10 double."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the plan and the errors as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    as_json: parameters.Json = False,
+    quiet: parameters.Quiet = False,
 ) -> None:
     """Verify a plan: whether it computes its transform, at any size, without a reference.
 
     Random signals are made on the devices; linearity, impulses and shifts tell whether the results are right.
     """
-    named = {"norm": norm, "order": order, "method": method, "kernel": kernel, "type": type_}
-    named |= {"dln": dln, "mu": mu, "offset": offset, "bias": bias}
-    choices = {"norm": NORMS, "order": ORDERS, "method": METHODS, "kernel": ("auto", *KERNELS)}
-    for word, words in choices.items():
-        if named[word] is not None:
-            options.check_choice(str(named[word]), f"--{word}", words)
-    question = Question(
-        transform=options.check_choice(transform, "--transform", TRANSFORMS),
-        shape=parse_sizes(shape, "--shape"),
+    question = Question.parse(
+        transform,
+        shape,
         dtype=dtype,
-        axes=options.parse_axes(axes),
-        sizes=None if sizes is None else parse_sizes(sizes, "--sizes"),
+        axes=axes,
+        sizes=sizes,
         devices=devices,
-        mesh=options.parse_mesh(mesh),
-        spec=options.parse_spec(spec),
-        options={word: value for word, value in named.items() if value is not None},
-        rounds=rounds,
-        seed=seed,
-        limit=limit,
-        output="nothing" if quiet else "json" if as_json else "text",
+        mesh=mesh,
+        spec=spec,
+        norm=norm,
+        order=order,
+        method=method,
+        kernel=kernel,
+        type=type_,
+        dln=dln,
+        mu=mu,
+        offset=offset,
+        bias=bias,
     )
-    options.mesh_sizes(question.devices, question.mesh, 1)
+    printed = parameters.output(as_json=as_json, quiet=quiet)
     with one_line_errors() as stop:
-        passed = verify_plan(question, check=stop.check)
+        passed = verify_plan(question, rounds=rounds, seed=seed, limit=limit, output=printed, check=stop.check)
     if not passed:
         raise typer.Exit(FAILED)
 
 
 @app.command(epilog=_INFO_EPILOG)
-def info(as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False) -> None:
+def info(as_json: parameters.Json = False) -> None:
     """Tell versions, devices, the kernels found, and which extras are missing and how to get them."""
     with one_line_errors():
         print_info(as_json=as_json)
