@@ -13,7 +13,7 @@ from tpufft.layout import Layout
 from tpufft.mapping import num_shards, shard, shards, smap, unshard
 from tpufft.matrix import ColumnChunked, DFTMatrix, RowChunked, dft_matrix, einsum, matmul, plan_einsum, plan_matmul
 from tpufft.namespace import on
-from tpufft.planning import Plan, ProductPlan, Tuning, Verification, tune, verify
+from tpufft.planning import Calibration, Plan, ProductPlan, Tuning, Verification, calibrate, tune, verify
 from tpufft.transforms import (
     dct,
     dctn,
@@ -56,6 +56,7 @@ from tpufft.views import global_view, halo_exchange, local_view, map_chunks, pro
 __version__ = "0.1.0"
 
 __all__ = [
+    "Calibration",
     "ChunkedArray",
     "ColumnChunked",
     "DFTMatrix",
@@ -68,6 +69,7 @@ __all__ = [
     "RowChunked",
     "Tuning",
     "Verification",
+    "calibrate",
     "chunk",
     "comm",
     "dct",

@@ -13,8 +13,11 @@ from tpufft.cli.exits import INTERRUPTED, one_line_errors
 from tpufft.cli.info import print_info
 from tpufft.cli.question import Question
 from tpufft.cli.transform import Job, transform_file
+from tpufft.cli.tune import calibrate_devices, tune_plan
 from tpufft.cli.verify import FAILED, verify_plan
+from tpufft.cli.wisdom import export_to, import_from, print_list, remove
 from tpufft.planning import METHODS, NORMS
+from tpufft.planning.wisdom import path
 
 app = typer.Typer(
     name="tpufft",
@@ -59,6 +62,30 @@ _VERIFY_EPILOG = """\b
   0 the plan passed, 1 bad input, 2 wrong usage,
   3 the plan failed, 130 interrupted, 143 terminated."""
 
+
+_TUNE_EPILOG = """\b
+[bold]Examples[/bold]
+  A volume over 8 devices; without accelerators these are 8 parts of the CPU:
+    tpufft tune --transform fftn --shape 256,256,256
+  For a minute, on pencils, for a program to read:
+    tpufft tune --transform rfftn --shape 512,512,512 --mesh x=4,y=2 \\
+        --spec x,y,None --budget 60 --json
+  The rates by which plans are chosen that nobody tuned:
+    tpufft tune --calibrate
+
+[bold]Exit codes[/bold]
+  0 done, 1 bad input, 2 wrong usage, 130 interrupted, 143 terminated.
+  Interrupted, it keeps nothing."""
+
+_WISDOM_EPILOG = """\b
+[bold]Examples[/bold]
+  What is known of this machine:
+    tpufft wisdom list
+  To a cluster's nodes and back:
+    tpufft wisdom export wisdom.json
+    tpufft wisdom import wisdom.json
+
+The file is where TPUFFT_WISDOM says, or in the user's cache folder."""
 
 _INFO_EPILOG = """\b
 [bold]Examples[/bold]
@@ -221,6 +248,100 @@ def verify(
         passed = verify_plan(question, rounds=rounds, seed=seed, limit=limit, output=printed, check=stop.check)
     if not passed:
         raise typer.Exit(FAILED)
+
+
+@app.command(epilog=_TUNE_EPILOG)
+def tune(
+    transform: Annotated[str | None, parameters.TRANSFORM] = None,
+    shape: Annotated[str | None, parameters.SHAPE] = None,
+    dtype: parameters.Dtype = None,
+    axes: parameters.Axes = None,
+    sizes: parameters.Sizes = None,
+    devices: parameters.Devices = None,
+    mesh: parameters.Mesh = None,
+    spec: parameters.Spec = None,
+    order: parameters.Order = None,
+    method: parameters.Method = None,
+    kernel: parameters.Kernel = None,
+    type_: parameters.Type = None,
+    calibrate: Annotated[
+        bool, typer.Option("--calibrate", help="Measure the rates of the cost model, in place of a transform.")
+    ] = False,
+    budget: Annotated[float, typer.Option(metavar="SECONDS", help="After which nothing more is tried.")] = 30.0,
+    keep: Annotated[bool, typer.Option("--keep/--no-keep", help="Write what is found into the wisdom file.")] = True,
+    as_json: parameters.Json = False,
+    quiet: parameters.Quiet = False,
+) -> None:
+    """Time the ways to do a transform on this machine, and keep the fastest as wisdom.
+
+    From then on tpufft takes it without being asked.
+    """
+    printed = parameters.output(as_json=as_json, quiet=quiet)
+    if calibrate:
+        given = [transform, shape, dtype, axes, sizes, spec, order, method, kernel, type_]
+        if any(value is not None for value in given):
+            raise typer.BadParameter(
+                "--calibrate measures devices, not a transform; of the others it takes --devices, --mesh"
+            )
+        asked = options.parse_mesh(mesh)
+        options.mesh_sizes(devices, asked, 1)
+        with one_line_errors() as stop:
+            calibrate_devices(devices, asked, keep=keep, output=printed, check=stop.check)
+        return
+    if transform is None or shape is None:
+        raise typer.BadParameter("say what to tune by --transform and --shape, or --calibrate")
+    question = Question.parse(
+        transform,
+        shape,
+        dtype=dtype,
+        axes=axes,
+        sizes=sizes,
+        devices=devices,
+        mesh=mesh,
+        spec=spec,
+        order=order,
+        method=method,
+        kernel=kernel,
+        type=type_,
+    )
+    with one_line_errors() as stop:
+        tune_plan(question, budget=budget, keep=keep, output=printed, check=stop.check)
+
+
+wisdom = typer.Typer(no_args_is_help=True, help="What tuning has kept: listed, copied to and from files, cleared.")
+app.add_typer(wisdom, name="wisdom", epilog=_WISDOM_EPILOG)
+
+
+@wisdom.command("list")
+def list_wisdom(as_json: parameters.Json = False) -> None:
+    """List plans and calibrations, and whether they are of this machine."""
+    with one_line_errors():
+        print_list(as_json=as_json)
+
+
+@wisdom.command("export")
+def export_wisdom(target: Annotated[Path, typer.Argument(metavar="FILE", help="Replaced when whole.")]) -> None:
+    """Copy the wisdom to a file."""
+    with one_line_errors():
+        export_to(target)
+
+
+@wisdom.command("import")
+def import_wisdom(source: Annotated[Path, typer.Argument(metavar="FILE", help="As export writes it.")]) -> None:
+    """Add a file to the wisdom; where both know the same plan, the file's counts."""
+    with one_line_errors():
+        import_from(source)
+
+
+@wisdom.command("clear")
+def clear_wisdom(
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Remove the wisdom, whatever stands in the file."""
+    if not yes:
+        typer.confirm(f"Remove {path()}?", abort=True)
+    with one_line_errors():
+        remove()
 
 
 @app.command(epilog=_INFO_EPILOG)

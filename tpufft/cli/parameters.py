@@ -23,8 +23,10 @@ Spec: TypeAlias = Annotated[
     str | None,
     typer.Option(metavar="SPEC", help="The mesh axis that splits each array axis, as x,None,None; several as x+y."),
 ]
-Shape: TypeAlias = Annotated[str, typer.Option(metavar="SHAPE", help="Of the input, as 256,256,256.")]
-Transform: TypeAlias = Annotated[str, typer.Option(metavar="NAME", help="A transform, as fftn, irfft, dct or fht.")]
+SHAPE = typer.Option(metavar="SHAPE", help="Of the input, as 256,256,256.")
+TRANSFORM = typer.Option(metavar="NAME", help="A transform, as fftn, irfft, dct or fht.")
+Shape: TypeAlias = Annotated[str, SHAPE]
+Transform: TypeAlias = Annotated[str, TRANSFORM]
 Dtype: TypeAlias = Annotated[
     str | None, typer.Option(metavar="DTYPE", help="Of the input. Default: float32 where it is real, or complex64.")
 ]

@@ -29,11 +29,11 @@ class Bars:
             *columns, console=console, transient=True, disable=not (shown and console.is_terminal)
         )
 
-    def bar(self, name: str) -> Callable[[int, int], None]:
+    def bar(self, name: str) -> Callable[[float, float], None]:
         """A new bar; what is returned takes what is done and what there is in all."""
         task = self._progress.add_task(name, total=None)
 
-        def update(done: int, total: int) -> None:
+        def update(done: float, total: float) -> None:
             self._progress.update(task, completed=done, total=total)
             self._check()
 

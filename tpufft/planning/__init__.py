@@ -1,5 +1,6 @@
 """Candidates, cost, choice, and the plan that comes of it."""
 
+from tpufft.planning.calibrate import Calibration, calibrate
 from tpufft.planning.catalogue import (
     HANKELS,
     KINDS,
@@ -39,6 +40,7 @@ __all__ = [
     "SHIFTS",
     "TRANSFORMS",
     "Bins",
+    "Calibration",
     "Check",
     "Plan",
     "Problem",
@@ -50,6 +52,7 @@ __all__ = [
     "Verification",
     "asked_dtype",
     "bins_of",
+    "calibrate",
     "check_axis",
     "check_precision",
     "check_schedule",

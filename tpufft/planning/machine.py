@@ -11,11 +11,24 @@ from jax.sharding import Mesh
 from tpufft.collectives import shared
 from tpufft.execution import mesh_platform
 from tpufft.meshes import AnyMesh, host_cores
-from tpufft.planning.wisdom import fingerprint, wisdom
+from tpufft.planning.wisdom import machine_key, wisdom
 from tpufft.tpu import CHIPS, Chip
 
 BF16_PASSES = 6
 """bfloat16 products that make one float32 product at highest precision on a TPU."""
+
+RATES = (
+    "fft_flops",
+    "library_flops",
+    "matmul_flops",
+    "memory_bandwidth",
+    "strided_penalty",
+    "wire_bandwidth",
+    "latency",
+    "call_latency",
+    "shared_bandwidth",
+)
+"""What calibration measures."""
 
 
 @dataclass(frozen=True)
@@ -104,10 +117,16 @@ def machine_of(mesh: AnyMesh, kind: str | None = None) -> Machine:
     if platform == "tpu":
         return _tpu(_chip_of(_device_kind(mesh)))
     if platform in ("gpu", "cuda", "rocm"):
-        return GPU
+        return _calibrated(GPU, mesh)
+    return _calibrated(_host(mesh.size, _shares_memory(mesh)), mesh)
+
+
+def _calibrated(machine: Machine, mesh: AnyMesh) -> Machine:
+    """With the rates that were measured on such devices, where there are any."""
     measured = wisdom().machines
-    machine = _host(mesh.size, _shares_memory(mesh))
-    return replace(machine, **measured.get(fingerprint(mesh), {})) if measured else machine
+    rates = measured.get(machine_key(mesh), {}) if measured and isinstance(mesh, Mesh) else {}
+    # What these devices lack they do not get by having been measured with it.
+    return replace(machine, **{name: rate for name, rate in rates.items() if name in RATES and getattr(machine, name)})
 
 
 def _shares_memory(mesh: AnyMesh) -> bool:

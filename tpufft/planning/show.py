@@ -12,8 +12,25 @@ from tpufft.meshes import host_cores
 from tpufft.planning.cost import StepCost
 from tpufft.planning.machine import Machine
 from tpufft.planning.problem import Problem
+from tpufft.steps import Exchange, Program, Step
 
 _WIDTH = 62
+
+
+def brief(program: Program) -> tuple[str, ...]:
+    """A few words for each step, by which ways to do the same can be told apart."""
+    return tuple(map(_brief, program.steps))
+
+
+def _brief(step: Step) -> str:
+    name = type(step).__name__.lower()
+    if isinstance(step, Exchange):
+        how = " in shared memory" if step.shared else ""
+        return f"{name} {step.source} -> {step.target}{how}"
+    axes = getattr(step, "axes", None)
+    kernel = getattr(step, "kernel", None)
+    words = [name, ",".join(map(str, axes)) if axes is not None else "", f"by {kernel}" if kernel else ""]
+    return " ".join(filter(None, words))
 
 
 def describe(

@@ -11,16 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 from jax.sharding import Mesh
 
-from tpufft.execution import awaited, compiled_function
-from tpufft.layout import Layout
 from tpufft.planning import wisdom
 from tpufft.planning.plan import Plan
 from tpufft.planning.request import all_candidates, forget
-from tpufft.planning.show import format_seconds
-from tpufft.steps import Step
+from tpufft.planning.show import brief, format_seconds
+from tpufft.planning.timing import call_of, seconds_of, signal_in
 
 ROUNDS = 9
 """Times that the last candidates are timed, if the budget lasts."""
@@ -84,15 +81,10 @@ class Tuning:
         lines = [head + (f", {self.skipped} left out for want of time" if self.skipped else "")]
         for one in self.timings:
             mark = "  the model's choice" if one is self.chosen else ""
-            names = ", ".join(map(_short, one.plan.steps))
+            names = ", ".join(brief(one.plan.bound.program))
             predicted = f"predicted {format_seconds(one.plan.predict())}"
             lines.append(f"{format_seconds(one.seconds):>10}  {predicted:>20}  {names}{mark}")
         return "\n".join(lines)
-
-
-def _short(step: Step) -> str:
-    kernel = getattr(step, "kernel", None)
-    return f"{type(step).__name__.lower()} {kernel}" if kernel else type(step).__name__.lower()
 
 
 def tune(
@@ -160,23 +152,23 @@ def tune(
 
     chosen = all_candidates(plan.pinned_request)
     plans = [plan.with_candidates(chosen, number) for number in range(len(chosen.candidates))]
-    x = jax.block_until_ready(_signal(plan.in_layout))
+    x = signal_in(plan.in_layout)
     calls: list[Callable[[jax.Array], Any]] = []
     times: list[list[float]] = []
     for number, candidate in enumerate(plans):
         if number >= 2 and left() < budget / 2:
             break
-        calls.append(_call(candidate))
+        calls.append(call_of(candidate.bound))
         # The first call compiles, and counts for nothing.
-        _timed(calls[-1], x)
-        times.append([_timed(calls[-1], x)])
+        seconds_of(calls[-1], x)
+        times.append([seconds_of(calls[-1], x)])
         if progress is not None:
             progress(min(budget - left(), budget), budget)
     for turn in itertools.count(1):
         best = min(map(min, times))
         alive = [number for number, seconds in enumerate(times) if min(seconds) <= HOPELESS * best]
         for number in alive[turn % len(alive) :] + alive[: turn % len(alive)]:
-            times[number].append(_timed(calls[number], x))
+            times[number].append(seconds_of(calls[number], x))
             if progress is not None:
                 progress(min(budget - left(), budget), budget)
         if turn >= ROUNDS - 1 or left() <= 0:
@@ -207,26 +199,6 @@ def _check(plan: Plan, budget: object) -> None:
         )
     if 0 in plan.in_layout.shape:
         raise ValueError(f"plan transforms an array of shape {plan.in_layout.shape}: there is nothing to time")
-
-
-def _signal(layout: Layout) -> jax.Array:
-    """Numbers between -1 and 1 that every device makes for itself."""
-
-    def made() -> jax.Array:
-        count = jnp.arange(layout.stored_shape[-1], dtype=jnp.float32) if layout.rank else jnp.float32(1)
-        return jnp.broadcast_to(jnp.sin(count), layout.stored_shape).astype(layout.dtype)
-
-    return jax.jit(made, out_shardings=layout.sharding)()
-
-
-def _call(plan: Plan) -> Callable[[jax.Array], Any]:
-    return awaited(compiled_function(plan.bound), plan.out_layout.mesh)
-
-
-def _timed(call: Callable[[jax.Array], Any], x: jax.Array) -> float:
-    began = time.perf_counter()
-    jax.block_until_ready(call(x))
-    return time.perf_counter() - began
 
 
 def _keep(found: Tuning) -> None:

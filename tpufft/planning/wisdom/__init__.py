@@ -1,7 +1,7 @@
 """Wisdom: plans that were chosen by measuring, kept in a file and used without asking."""
 
 from tpufft.planning.wisdom.agreed import wisdom
-from tpufft.planning.wisdom.keys import fingerprint, key, signature, versions
+from tpufft.planning.wisdom.keys import fingerprint, is_current, key, machine_key, signature, versions
 from tpufft.planning.wisdom.store import Entry, Wisdom, add, check_writable, clear, path, read, write
 
 __all__ = [
@@ -11,7 +11,9 @@ __all__ = [
     "check_writable",
     "clear",
     "fingerprint",
+    "is_current",
     "key",
+    "machine_key",
     "path",
     "read",
     "signature",

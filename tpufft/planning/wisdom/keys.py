@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import jax
 from jax.sharding import Mesh
 
 from tpufft.kernels import host
@@ -36,11 +37,10 @@ _TELLING = (
 
 
 def fingerprint(mesh: AnyMesh) -> str:
-    """The machine and the number of its devices, as calibrations are kept by."""
+    """The machine and the number of its devices."""
     if isinstance(mesh, Mesh):
         device = mesh.devices.flat[0]
-        named = f"{device.platform} {device.device_kind}"
-        named += f" ({processor()}, {host_cores()} cores)" if device.platform == "cpu" else ""
+        named = _named(device.platform, device.device_kind)
     else:
         named = f"described {getattr(mesh.abstract_device, 'device_kind', None)}"
     return f"{named} x {mesh.size}"
@@ -72,6 +72,27 @@ def versions() -> Mapping[str, str]:
     return found
 
 
+def machine_key(mesh: AnyMesh) -> str:
+    """What the rates of a machine are kept by."""
+    return " | ".join([fingerprint(mesh), *_versions()])
+
+
+def is_current(kept_by: str) -> bool:
+    """Whether what is kept by such a key is of this machine and of the versions installed, and so may be used."""
+    parts = kept_by.split(" | ")
+    count = len(_versions())
+    own = {_named(device.platform, device.device_kind) for device in jax.devices()}
+    return parts[-count:] == _versions() and parts[-count - 1].rpartition(" x ")[0] in own
+
+
+def _named(platform: str, kind: str) -> str:
+    return f"{platform} {kind}" + (f" ({processor()}, {host_cores()} cores)" if platform == "cpu" else "")
+
+
+def _versions() -> list[str]:
+    return [f"{name} {version}" for name, version in sorted(versions().items())]
+
+
 def key(problem: Problem, before: Layout, after: Layout) -> str:
     """What a choice is kept by: everything that decides it, batch axes to the next power of two."""
     transformed = set(problem.transformed_axes)
@@ -93,7 +114,7 @@ def key(problem: Problem, before: Layout, after: Layout) -> str:
         str(problem.precision),
         ",".join(f"{name}={size}" for name, size in before.mesh.shape.items()),
         fingerprint(before.mesh),
-        *(f"{name} {version}" for name, version in sorted(versions().items())),
+        *_versions(),
     ]
     return " | ".join(parts)
 
