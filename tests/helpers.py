@@ -6,6 +6,7 @@ import itertools
 import math
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections import Counter
@@ -291,6 +292,13 @@ def compiled(function: Callable[..., Any], *args: Any) -> tuple[Callable[..., An
 def collectives(function: Callable[..., Any], *args: Any) -> dict[str, int]:
     """The collectives that a jitted function executes on these arguments."""
     return compiled(function, *args)[1]
+
+
+def free_port() -> int:
+    """A port of this machine that nobody listens at."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
 
 
 def communicated(command: Sequence[str], environment: Mapping[str, str], limit: float) -> tuple[int, str, str]:

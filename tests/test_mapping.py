@@ -6,7 +6,6 @@ import functools
 import inspect
 import os
 import re
-import socket
 import subprocess
 import sys
 import threading
@@ -27,6 +26,7 @@ from helpers import (
     context,
     counted_calls,
     counted_work,
+    free_port,
     mesh_of,
     poisoned,
     random,
@@ -594,9 +594,7 @@ print("FOUND", [part.tolist() for part in found], float(total))
 
 @pytest.mark.long
 def test_every_process_has_its_own_part_of_a_list() -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
+    port = str(free_port())
     environment = {key: value for key, value in os.environ.items() if key not in ("NPROC", "XLA_FLAGS")}
     environment["PYTHONPATH"] = str(Path(tpufft.__file__).parents[1])
     started = [

@@ -83,7 +83,7 @@ class Plan:
 
     @property
     def candidates(self) -> tuple[Plan, ...]:
-        """All plans that were considered, the one with the least predicted time first."""
+        """All plans that were considered, by predicted time; what tuning found to be the fastest comes first."""
         return tuple(
             Plan(self._request, self._chosen, overwrite_x=self.overwrite_x, number=number)
             for number in range(len(self._chosen.candidates))

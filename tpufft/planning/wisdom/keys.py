@@ -17,7 +17,7 @@ from tpufft.kernels import host
 from tpufft.layout import Layout, format_spec
 from tpufft.meshes import AnyMesh, host_cores
 from tpufft.planning.problem import Problem
-from tpufft.steps import Program, Step
+from tpufft.steps import Pad, Program, Step, Trim
 
 _TELLING = (
     "axis",
@@ -120,8 +120,8 @@ def key(problem: Problem, before: Layout, after: Layout) -> str:
 
 
 def signature(program: Program) -> tuple[str, ...]:
-    """A program's steps without sizes, so that one way has one signature for all shapes of a class."""
-    return tuple(_sign(step) for step in program.steps)
+    """Steps without sizes and what follows from them, so that one way has one signature for all shapes of a class."""
+    return tuple(_sign(step) for step in program.steps if not isinstance(step, Pad | Trim))
 
 
 def _sign(step: Step) -> str:
