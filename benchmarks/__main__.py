@@ -10,14 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from benchmarks import accuracy, compilation, dispatch, overhead, products, real, speed, store
+from benchmarks import accuracy, choice, compilation, dispatch, overhead, products, real, speed, store
 from benchmarks.cases import CASES, DEVICES, QUICK_CASES, Case
 from benchmarks.contestants import CONTESTANTS, contestant_class
 from benchmarks.environment import ENVIRONMENTS
 from benchmarks.report import markdown
 from benchmarks.turns import Turns
 
-MEASURES = ("speed", "real", "products", "compilation", "accuracy", "overhead", "dispatch")
+MEASURES = ("speed", "real", "products", "compilation", "accuracy", "overhead", "dispatch", "choice")
 
 Kind = TypeVar("Kind", bound=Turns)
 
@@ -127,7 +127,20 @@ def _jobs(options: argparse.Namespace) -> list[Callable[[Callable[[str], None]],
         mapped = dispatch.QUICK if options.quick else dispatch.Options()
         mapped = replace(mapped, devices=_devices(options) or mapped.devices)
         jobs.append(lambda say: dispatch.measure(mapped, say))
+    if "choice" in wanted:
+        chosen = _choice_options(options)
+        jobs.append(lambda say: choice.measure(chosen, say))
     return jobs
+
+
+def _choice_options(options: argparse.Namespace) -> choice.Options:
+    default = choice.QUICK if options.quick else choice.Options()
+    # of all measurements, --cases names those of the race
+    cases = _cases(options) if options.command == "choice" else ()
+    environment = _known(options.environment or default.environment)
+    return replace(
+        default, cases=cases or default.cases, devices=_devices(options) or default.devices, environment=environment
+    )
 
 
 def _race_options(options: argparse.Namespace, environment: str) -> speed.Options:

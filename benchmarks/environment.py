@@ -30,6 +30,8 @@ def variables(devices: int, environment: str) -> dict[str, str]:
         "XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}",
         # fewer threads than twice the devices and collective programs can deadlock on forced host devices
         "NPROC": str(max(2 * devices, cores())),
+        # the model's own choices, whatever this user has tuned
+        "TPUFFT_WISDOM": os.path.join(os.sep, "nonexistent", "tpufft-wisdom.json"),
         **ENVIRONMENTS[environment],
     }
 

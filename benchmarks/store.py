@@ -75,5 +75,5 @@ def _text(raw: dict[str, Any]) -> str:
 
 def _place(kind: str) -> tuple[int, str]:
     races = [f"{kind}-{environment}" for kind in ("speed", "real", "products") for environment in ENVIRONMENTS]
-    order = (*races, "compilation", "accuracy", "overhead", "dispatch")
+    order = (*races, "compilation", "accuracy", "overhead", "dispatch", "choice")
     return (order.index(kind) if kind in order else len(order), kind)

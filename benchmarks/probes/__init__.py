@@ -7,6 +7,7 @@ from typing import Any
 #: Names a worker takes beside the contestants.
 PROBES = (
     "accuracy-probe",
+    "choice-probe",
     "compilation-probe",
     "dispatch-probe",
     "overhead-probe",
@@ -25,6 +26,10 @@ def probe(name: str, devices: int) -> Any:
         from benchmarks.probes.accuracy import TpufftAccuracy
 
         return TpufftAccuracy(devices)
+    if name == "choice-probe":
+        from benchmarks.probes.choice import Choice
+
+        return Choice(devices)
     if name == "compilation-probe":
         from benchmarks.probes.compilation import Compilation
 

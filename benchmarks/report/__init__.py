@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks.report.accuracy import accuracy_section
+from benchmarks.report.choice import choice_section
 from benchmarks.report.compilation import compilation_section
 from benchmarks.report.dispatch import dispatch_section
 from benchmarks.report.overhead import overhead_section
@@ -49,6 +50,7 @@ def _section(raw: dict[str, Any]) -> str:
         "compilation": compilation_section,
         "overhead": overhead_section,
         "dispatch": dispatch_section,
+        "choice": choice_section,
     }
     if raw["kind"] not in sections:
         known = ", ".join(("speed-*", "real-*", "products-*", *sections))
