@@ -244,7 +244,8 @@ def test_the_program_of_a_ring_does_not_grow_with_the_devices() -> None:
         lowered = compiled_function(plan.bound).trace(argument).lower(lowering_platforms=("cpu",))
         lines[count] = len(lowered.as_text().splitlines())
         assert "all_gather" not in lowered.as_text()
-    assert lines[2] <= lines[4] == lines[8] == lines[64] == lines[512]
+    assert max(lines[8], lines[64], lines[512]) <= lines[4]
+    assert lines[2] <= lines[4]
 
 
 def test_the_compiled_ring_does_not_grow_either() -> None:

@@ -148,7 +148,8 @@ def test_halves_are_summed_in_singles() -> None:
 @pytest.mark.parametrize("dtype", ["float32", "complex64"])
 def test_precision_never_drops_imaginary_parts(precision: str, dtype: str) -> None:
     a, b = ROWS.operands(dtype)
-    check_product(matmul(a, b, precision=precision), a, b, times=4)
+    # Some CPUs multiply bfloat16 itself, where that is asked for: it has 8 bits of a single number's 24.
+    check_product(matmul(a, b, precision=precision), a, b, times=2**12 if precision == "BF16_BF16_F32" else 4)
 
 
 def test_three_products_of_planes_below_full_precision() -> None:
